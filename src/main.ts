@@ -9,7 +9,7 @@ import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.t
 import { OutputError, Terminal } from './cli/terminal.ts';
 import { adviseOn } from './config/advice.ts';
 import { readPackageVersion } from './config/package-version.ts';
-import { readSettings, splitArguments } from './config/read-settings.ts';
+import { readCommandSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
 
 /** Ledgers, keys and backups are for their user alone; LMDB and sockets take no mode of ours. */
@@ -93,10 +93,11 @@ async function runCommand(
 ): Promise<void> {
   const rest = argv.slice(command.name.split(' ').length);
   if (rest.some(isHelp)) return terminal.write(formatHelp(command));
-  const { flags, positionals } = splitArguments(rest);
-  const settings = readSettings(command.settings, flags);
+  const line = splitArguments(rest);
+  const settings = readCommandSettings(command.settings, line);
+  const { positionals } = line;
   checkPositionals(command, positionals);
-  if (!isPartOfService(command)) warn(adviseOn(settings, flags), terminal);
+  if (!isPartOfService(command)) warn(adviseOn(settings, line.flags), terminal);
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
 }

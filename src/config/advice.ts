@@ -1,6 +1,6 @@
 /** What is no error in the settings of a command, and yet not what its user wants. */
 
-import { isOnNats } from './nats-address.ts';
+import { findAbsentPart } from './needed-part.ts';
 import type { CommandLine } from './read-settings.ts';
 import { SETTINGS, type Setting, type SettingName } from './settings.ts';
 import { findUnknownVariables } from './variables.ts';
@@ -17,7 +17,7 @@ export function adviseOn(
   return [
     ...findUnknownVariables(environment),
     ...settings.flatMap((setting) => adviseOnSecret(setting, flags) ?? []),
-    ...(isOnNats(values) ? [] : settings.flatMap((setting) => adviseOnNats(setting, environment))),
+    ...settings.flatMap((setting) => adviseOnUseless(setting, values, environment)),
   ];
 }
 
@@ -32,8 +32,15 @@ function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   );
 }
 
-/** An environment may be shared by commands on both kinds of ledger, so this is no error. */
-function adviseOnNats({ isForNats, variable }: Setting, environment: NodeJS.ProcessEnv): string[] {
-  if (isForNats !== true || environment[variable] === undefined) return [];
-  return [`the variable ${variable} is ignored: the ledger is in a folder, not on NATS`];
+/** An environment may be shared by commands of which each needs another part of it, so this is no error. */
+function adviseOnUseless(
+  { needs = [], variable, file }: Setting,
+  values: Readonly<Record<string, unknown>>,
+  environment: NodeJS.ProcessEnv,
+): string[] {
+  const part = findAbsentPart(needs, values);
+  if (part === undefined) return [];
+  return [variable, ...(file === undefined ? [] : [file.variable])]
+    .filter((name) => environment[name] !== undefined)
+    .map((name) => `the variable ${name} is ignored: ${part.absence}`);
 }

@@ -13,7 +13,8 @@ const INTRODUCTION = `# Configuration
 
 Every setting has a flag and an environment variable; the flag wins. One that may hold a key or a password
 can be given in a file, too. \`perpinfo COMMAND --help\` lists the settings of a command. All bad settings
-are reported together, with exit code 2. Limits are per worker.
+are reported together, with exit code 2. So is a flag that is given twice, or has no effect without another
+one; a variable without effect is only a warning. Limits are per worker.
 
 This page is generated from \`src/config/settings.ts\` by \`npm run docs:configuration\`.
 `;

@@ -1,7 +1,8 @@
 /** Reads settings from arguments and the environment. The only reader of the environment. */
 
 import { parseArgs } from 'node:util';
-import { isOnNats } from './nats-address.ts';
+import { findLikelyName } from './likely-name.ts';
+import { findAbsentPart } from './needed-part.ts';
 import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 import { readValueFile } from './value-file.ts';
@@ -10,6 +11,8 @@ import { isInjected } from './variables.ts';
 export interface CommandLine {
   /** Flag to value; undefined if the value is missing. */
   readonly flags: ReadonlyMap<string, string | undefined>;
+  /** The flags that are given more than once, with all of their values. */
+  readonly repeated: ReadonlyMap<string, readonly (string | undefined)[]>;
   readonly positionals: readonly string[];
 }
 
@@ -26,7 +29,24 @@ function flagsOf({ flag, file }: Setting): string[] {
 
 /** Splits arguments into flags and positionals. Keeps unknown flags: `readSettings` refuses them. */
 export function splitArguments(argv: readonly string[]): CommandLine {
-  const flags = new Map<string, string | undefined>();
+  const { given, positionals } = splitTokens(argv);
+  const flags = new Map(given);
+  const values = [...flags.keys()].map((flag) => {
+    const own = given.filter(([name]) => name === flag).map(([, value]) => value);
+    return [flag, own] as const;
+  });
+  const repeated = new Map(values.filter(([, own]) => own.length > 1));
+  return { flags, repeated, positionals };
+}
+
+interface Tokens {
+  /** Flags with their values, in their order. */
+  readonly given: readonly (readonly [flag: string, value: string | undefined])[];
+  readonly positionals: readonly string[];
+}
+
+function splitTokens(argv: readonly string[]): Tokens {
+  const given: [string, string | undefined][] = [];
   const positionals: string[] = [];
   let shortIndex = -1;
   const { tokens } = parseArgs({
@@ -45,16 +65,16 @@ export function splitArguments(argv: readonly string[]): CommandLine {
       shortIndex = token.index;
     } else if (value?.startsWith('--') && !inlineValue) {
       // The value is missing: what follows is the next flag.
-      const rest = splitArguments(argv.slice(token.index + 1));
+      const rest = splitTokens(argv.slice(token.index + 1));
       return {
-        flags: new Map([...flags, [name, undefined], ...rest.flags]),
+        given: [...given, [name, undefined], ...rest.given],
         positionals: [...positionals, ...rest.positionals],
       };
     } else {
-      flags.set(name, value ?? (FLAG_TYPES[name]?.type === 'boolean' ? 'true' : undefined));
+      given.push([name, value ?? (FLAG_TYPES[name]?.type === 'boolean' ? 'true' : undefined)]);
     }
   }
-  return { flags, positionals };
+  return { given, positionals };
 }
 
 type Flags = CommandLine['flags'];
@@ -65,7 +85,30 @@ export function readSettings<N extends SettingName>(
   flags: Flags = new Map(),
   environment: NodeJS.ProcessEnv = process.env,
 ): Settings<N> {
-  const problems = findUnknownFlags(names, flags);
+  return settle(names, { flags, environment, problems: [] });
+}
+
+/** The same, of a whole command line: a flag that is given twice is refused, too. */
+export function readCommandSettings<N extends SettingName>(
+  names: readonly N[],
+  { flags, repeated }: Pick<CommandLine, 'flags' | 'repeated'>,
+): Settings<N> {
+  const problems = findRepeated(names, repeated);
+  return settle(names, { flags, environment: process.env, problems });
+}
+
+interface Sources {
+  readonly flags: Flags;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Those that were found before. */
+  readonly problems: readonly string[];
+}
+
+function settle<N extends SettingName>(
+  names: readonly N[],
+  { flags, environment, problems: found }: Sources,
+): Settings<N> {
+  const problems = [...findUnknownFlags(names, flags), ...found];
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const setting = SETTINGS[name];
@@ -85,19 +128,37 @@ export function readSettings<N extends SettingName>(
 }
 
 function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[] {
-  const known = new Set(names.flatMap((name) => flagsOf(SETTINGS[name])));
+  const known = names.flatMap((name) => flagsOf(SETTINGS[name]));
   return [...flags.keys()]
-    .filter((flag) => !known.has(flag))
-    .map((flag) => `--${quote(flag).slice(1, -1)}: unknown flag`);
+    .filter((flag) => !known.includes(flag))
+    .map((flag) => {
+      const likely = findLikelyName(flag, known);
+      const advice = likely === undefined ? '' : `, did you mean --${likely}?`;
+      return `--${quote(flag).slice(1, -1)}: unknown flag${advice}`;
+    });
 }
 
-/** Who names credentials means a server, and has forgotten to say which. */
+/** One of the values must be a mistake, and nothing says which. */
+function findRepeated(names: readonly SettingName[], repeated: CommandLine['repeated']): string[] {
+  const settings = names.map((name) => SETTINGS[name]);
+  return [...repeated].flatMap(([flag, values]) => {
+    const setting = settings.find((each) => flagsOf(each).includes(flag));
+    if (setting === undefined) return [];
+    const isHidden = flag === setting.flag && setting.type.describeFault !== undefined;
+    const shown = values.map((value) => (isHidden ? 'a hidden value' : quoteGiven(value)));
+    return [`--${flag}: got ${shown.join(' and ')}, expected one value`];
+  });
+}
+
+/** A setting for a part that is not there: something was forgotten, or misunderstood. */
 function findUseless(values: Readonly<Record<string, unknown>>, flags: Flags): string[] {
-  if (isOnNats(values)) return [];
-  return Object.keys(values)
-    .map((name) => SETTINGS[name as SettingName])
-    .filter(({ isForNats, flag }) => isForNats === true && flags.has(flag))
-    .map(({ flag }) => `--${flag}: only for a ledger on NATS, and none is named`);
+  return Object.keys(values).flatMap((name) => {
+    const setting = SETTINGS[name as SettingName];
+    const part = findAbsentPart(setting.needs ?? [], values);
+    if (part === undefined) return [];
+    const given = flagsOf(setting).filter((flag) => flags.has(flag));
+    return given.map((flag) => `--${flag}: ${part.refusal}`);
+  });
 }
 
 /** Shortened, on one line, and without codes that JSON leaves as they are and a terminal obeys. */
@@ -168,7 +229,10 @@ function describeProblem({ flag, type }: Setting, given: Given | undefined): str
 
 /** Never shows a value that may hold a password. */
 function describeGiven(type: Setting['type'], text: string | undefined): string {
-  if (text === undefined) return 'nothing';
-  if (type.describeFault === undefined) return quote(text);
+  if (text === undefined || type.describeFault === undefined) return quoteGiven(text);
   return `a hidden value (${type.describeFault(text)})`;
+}
+
+function quoteGiven(text: string | undefined): string {
+  return text === undefined ? 'nothing' : quote(text);
 }

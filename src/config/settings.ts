@@ -1,6 +1,7 @@
 /** The table of settings: name, type, default and help of each. */
 
 import { NATS_ADDRESS_EXPECTED } from './nats-address.ts';
+import type { PartName } from './needed-part.ts';
 import {
   budgetType,
   bytes,
@@ -41,8 +42,8 @@ interface Declaration {
   readonly replacedBy?: string;
   /** True if the value may be given in a file instead, since it may hold a secret. */
   readonly inFile?: boolean;
-  /** True if it says something about a ledger on NATS, and nothing about one in a folder. */
-  readonly isForNats?: boolean;
+  /** The parts without any of which it has no effect. */
+  readonly needs?: readonly PartName[];
   readonly help: string;
 }
 type Declarations = Readonly<Record<string, Declaration>>;
@@ -63,35 +64,37 @@ const LEDGER = {
   },
   natsReplicas: {
     type: replicationFactor,
-    isForNats: true,
+    needs: ['nats'],
     default: 1,
     help: 'replication factor: 1 or 3',
   },
   natsCreds: {
     type: text('FILE'),
-    isForNats: true,
+    needs: ['nats'],
     default: undefined,
     help: 'credentials of a NATS user, as nsc writes them',
   },
   natsCa: {
     type: text('FILE'),
-    isForNats: true,
+    needs: ['nats'],
     default: undefined,
     help: 'certificate authority of the NATS servers, for TLS',
   },
   natsWait: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
-    isForNats: true,
+    needs: ['nats'],
     default: 60_000,
     help: 'how long a service, or append, waits at its start for NATS servers that cannot be reached',
   },
   ledgerRetry: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
+    needs: ['writer', 'nats'],
     default: 30_000,
     help: 'how long to retry an append that NATS does not acknowledge',
   },
   acceptLoss: {
     type: switchType,
+    needs: ['writer', 'nats'],
     default: false,
     help: 'continue even if the ledger on NATS has lost acknowledged blocks',
   },
@@ -148,11 +151,13 @@ const RETENTION = {
   },
   keepBlocks: {
     type: count({ from: 1 }),
+    needs: ['writer'],
     default: undefined,
     help: 'prune all but the newest N blocks, never past the oldest snapshot (default: keep all)',
   },
   keepDays: {
     type: count({ from: 1, to: 100_000 }),
+    needs: ['writer'],
     default: undefined,
     help: 'prune blocks N days older than the newest, never past the oldest snapshot (default: keep all)',
   },
@@ -166,6 +171,7 @@ const ARCHIVE = {
   },
   archiveDays: {
     type: count({ from: 1, to: 100_000 }),
+    needs: ['archiver'],
     default: undefined,
     help: 'keep N days in the archive, counted from the newest block (default: all)',
   },
@@ -213,11 +219,13 @@ const ARCHIVE = {
 const FEED = {
   blockBytesMax: {
     type: bytes({ from: 1024, to: 1 << 30 }),
+    needs: ['writer'],
     default: 1_048_576,
     help: 'maximum size of a block, which is one line',
   },
   aheadMax: {
     type: milliseconds({ from: 0 }),
+    needs: ['writer'],
     default: 300_000,
     help: "refuse a block whose time is further ahead of this machine's clock; 0 for no limit",
   },
@@ -237,52 +245,62 @@ const FOLLOW = {
   },
   upstreamHeader: {
     type: headerType,
+    needs: ['follower'],
     default: undefined,
     inFile: true,
     help: 'header to send to the server, such as the one with its key',
   },
   followInterval: {
     type: milliseconds({ from: 10, to: HOUR_MS }),
+    needs: ['follower'],
     default: 100,
     help: 'minimum time between two blocks',
   },
   followSweep: {
     type: milliseconds({ from: 1000, to: 24 * HOUR_MS }),
+    needs: ['follower'],
     default: 60_000,
     help: 'age at which an account is read again, even if nothing is known to have happened',
   },
   followMarks: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
+    needs: ['follower'],
     default: 60_000,
     help: 'how often marks are recorded of markets in which no followed account has a position; 0 for as they come',
   },
   followKeepDays: {
     type: count({ from: 0, to: 100_000 }),
+    needs: ['follower'],
     default: 7,
     help: 'without --keep-blocks and --keep-days, prune blocks N days older than the newest, never past the oldest snapshot or the end of the archive; 0 to keep all',
   },
   followUsersMax: {
     type: count({ from: 0, to: 1000 }),
+    needs: ['follower'],
     default: 10,
     help: 'maximum number of users that are subscribed to instead of polled: the most requested; 0 for none',
   },
   followPush: {
     type: oneOf('MODE', 'on', 'off'),
+    needs: ['follower'],
     default: 'on',
     help: 'off for an exchange without a push connection: everything is asked for',
   },
   followBudget: {
     type: upstreamBudget,
+    needs: ['follower'],
     default: 1200,
     help: "weight a minute that is asked for at most, in the server's weights; 0 for no limit",
   },
   upstreamWeights: {
     type: upstreamWeights,
+    needs: ['follower'],
     default: undefined,
     help: "the server's weights by question, where they are not the public server's; default is for all that are not named",
   },
   followForget: {
     type: milliseconds({ from: 1000 }),
+    needs: ['follower'],
     default: HOUR_MS,
     help: 'an account that nobody has asked for in this time is no longer read',
   },
@@ -303,6 +321,7 @@ const FOLLOW = {
   },
   forwardKeep: {
     type: milliseconds({ from: 0, to: HOUR_MS }),
+    needs: ['follower'],
     default: 1000,
     help: 'how long an answer to a question that was passed on is given to others',
   },

@@ -131,8 +131,9 @@ async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): 
 
 function formatFlags(settings: ArchiverOptions['settings']): string[] {
   return ARCHIVER_FLAGS.flatMap((name) => {
-    const { flag, isForNats } = SETTINGS[name];
-    const value = isForNats && settings.ledger === undefined ? undefined : settings[name];
+    const { flag, needs } = SETTINGS[name];
+    const isUseless = needs?.includes('nats') && settings.ledger === undefined;
+    const value = isUseless ? undefined : settings[name];
     return value === undefined || value === '' ? [] : [`--${flag}`, String(value)];
   });
 }

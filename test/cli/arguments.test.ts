@@ -10,7 +10,6 @@ const CASES: [argv: string[], flags: [string, string | undefined][], positionals
   [['--data=d', 'file'], [['data', 'd']], ['file']],
   [['--data=', 'file'], [['data', '']], ['file']],
   [['--data=--d'], [['data', '--d']], []],
-  [['--data', 'a', '--data', 'b'], [['data', 'b']], []],
   [['--at', '-1'], [['at', '-1']], []],
   [['--data'], [['data', undefined]], []],
   [
@@ -32,6 +31,27 @@ const CASES: [argv: string[], flags: [string, string | undefined][], positionals
 
 for (const [argv, flags, positionals] of CASES) {
   test(`the arguments ${JSON.stringify(argv)}`, () => {
-    assert.deepEqual(splitArguments(argv), { flags: new Map(flags), positionals });
+    const repeated = new Map();
+    assert.deepEqual(splitArguments(argv), { flags: new Map(flags), repeated, positionals });
   });
 }
+
+test('all values of a flag that is given again are kept, also where one is missing', () => {
+  const { repeated } = splitArguments([
+    '--at',
+    '1',
+    '--data',
+    '--at=2',
+    '--data',
+    'd',
+    '--feed',
+    '-',
+  ]);
+  assert.deepEqual(
+    [...repeated],
+    [
+      ['at', ['1', '2']],
+      ['data', [undefined, 'd']],
+    ],
+  );
+});

@@ -89,16 +89,34 @@ function foreignVariables(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries);
 }
 
+/** Of a flag that is given twice, the last one counts: a test overrules what is chosen for all tests. */
 export function start(
   args: readonly string[],
   variables?: Record<string, string>,
   runMsMax?: number,
 ): Program {
-  return new Program([process.execPath, MAIN, ...args], variables, runMsMax);
+  return new Program([process.execPath, MAIN, ...withoutOverruled(args)], variables, runMsMax);
+}
+
+/** A flag is left out with what follows it, up to the next flag. */
+function withoutOverruled(args: readonly string[]): string[] {
+  const isOverruled = args.map(
+    (word, index) => isFlag(word) && args.slice(index + 1).some((later) => isSameFlag(word, later)),
+  );
+  const flagOf = (index: number) => args.findLastIndex((word, at) => at <= index && isFlag(word));
+  return args.filter((_, index) => !(isOverruled[flagOf(index)] ?? false));
+}
+
+function isFlag(word: string): boolean {
+  return word.startsWith('--');
+}
+
+function isSameFlag(word: string, later: string): boolean {
+  return isFlag(later) && word.split('=', 1)[0] === later.split('=', 1)[0];
 }
 
 export function run(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-  const program = start(args, options.variables);
+  const program = new Program([process.execPath, MAIN, ...args], options.variables);
   program.child.stdin.end(options.input ?? '');
   return program.ended;
 }

@@ -84,6 +84,15 @@ for (const [argv, variables, message] of REFUSED) {
   });
 }
 
+test('a header in a file is refused where nothing is followed', () => {
+  const { flags } = splitArguments(['--upstream-header-file', write('X-API-Key: a')]);
+  const names = ['follow', 'upstreamHeader'] as const;
+  assert.throws(
+    () => readSettings(names, flags, {}),
+    /--upstream-header-file: only with --follow, /,
+  );
+});
+
 const EXPOSED: [name: SettingName, argv: string[], isSecret: boolean][] = [
   ['follow', ['--follow', ADDRESS], true],
   ['follow', [`--follow=http://host/info?key=${KEY}`], true],

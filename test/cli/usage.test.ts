@@ -172,6 +172,9 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
   ['nats://user:sec%ret@host/a', ESCAPE],
 ];
 
+const NO_WRITER = 'only with --feed or --follow, since this service writes no blocks without them';
+const NO_FOLLOWER = 'only with --follow, since this service follows no exchange without it';
+
 const WRONG: [args: string[], message: string][] = [
   [
     ['nope'],
@@ -207,6 +210,33 @@ const WRONG: [args: string[], message: string][] = [
   [
     ['archive', '--data', 'd', '--nats-wait', '0'],
     '--nats-wait: only for a ledger on NATS, and none is named',
+  ],
+  [
+    ['serve', '--data', 'd', '--keep-blocks', '5', '--ahead-max=0'],
+    `--ahead-max: ${NO_WRITER}; --keep-blocks: ${NO_WRITER}`,
+  ],
+  [
+    ['serve', '--data', 'd', '--follow-budget', '500', '--upstream-header', 'X-A: b'],
+    `--upstream-header: ${NO_FOLLOWER}; --follow-budget: ${NO_FOLLOWER}`,
+  ],
+  [['serve', '--data', 'd', '--accept-loss'], `--accept-loss: ${NO_WRITER}`],
+  [
+    ['serve', '--data', 'd', '--archive-days', '9'],
+    '--archive-days: only with --archive, since this service writes no archive without it',
+  ],
+  [
+    ['serve', '--port', '1', '--port', '2', '--archive', '--archive=false'],
+    '--port: got "1" and "2", expected one value; ' +
+      '--archive: got "true" and "false", expected one value; --data DIR is required',
+  ],
+  [
+    ['verify', '--ledger', 'nats://user:secret@host/a', '--ledger', 'nats://host/b'],
+    '--ledger: got a hidden value and a hidden value, expected one value',
+  ],
+  [
+    ['append', '--data', 'd', '--keep-block', '5', '--snapshots-evrey', '5', '--workers', '2'],
+    '--keep-block: unknown flag, did you mean --keep-blocks?; ' +
+      '--snapshots-evrey: unknown flag, did you mean --snapshot-every?; --workers: unknown flag',
   ],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],

@@ -82,6 +82,30 @@ test('a variable for NATS is a warning where the ledger is in a folder', () => {
   assert.deepEqual(advise({ from: { data: 'a' }, to: { data: '', ledger: {} } }), []);
 });
 
+test('a variable for a part that the service has not is a warning, also one that names a file', () => {
+  const variables = {
+    PERPINFO_KEEP_DAYS: '5',
+    PERPINFO_UPSTREAM_HEADER_FILE: 'file',
+    PERPINFO_ARCHIVE_DAYS: '5',
+  };
+  const given = { keepDays: 5, upstreamHeader: {}, archiveDays: 5 };
+  const advise = (values: object) => adviseOn({ ...given, ...values }, new Map(), variables);
+  const none = { feed: undefined, follow: undefined, archive: false };
+  const unfollowed =
+    'the variable PERPINFO_UPSTREAM_HEADER_FILE is ignored: this service follows no exchange, without --follow';
+  const unarchived =
+    'the variable PERPINFO_ARCHIVE_DAYS is ignored: this service writes no archive, without --archive';
+  assert.deepEqual(advise(none), [
+    'the variable PERPINFO_KEEP_DAYS is ignored: this service writes no blocks, without --feed and --follow',
+    unfollowed,
+    unarchived,
+  ]);
+  assert.deepEqual(advise({ ...none, feed: '-' }), [unfollowed, unarchived]);
+  assert.deepEqual(advise({ ...none, follow: {}, archive: true }), []);
+  // Commands that always have the part.
+  assert.deepEqual(advise({}), []);
+});
+
 test('the tests read no variable of their own that has the prefix of the settings', () => {
   const known = Object.values(SETTINGS).map(({ variable }) => variable);
   const files = readdirSync(path.join(PROJECT, 'test'), { recursive: true, encoding: 'utf8' });
