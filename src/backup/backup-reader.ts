@@ -152,8 +152,12 @@ export class BackupReader {
     const end = await this.#takeFields('end', readEndFields);
     if (end === undefined) throw await this.#missing('end');
     const { height, hash } = this.#point;
-    if (end.height !== height || end.head !== hash.toString('hex')) {
+    if (end.height !== height) {
       throw this.#damage(`its last block is ${height}, expected ${end.height}`);
+    }
+    const head = hash.toString('hex');
+    if (end.head !== head) {
+      throw this.#damage(`its last block, ${height}, has the hash ${head}, expected ${end.head}`);
     }
     const rest = (await this.#readSize()) - this.#position;
     if (rest === 0) return end;
@@ -267,8 +271,13 @@ export class BackupReader {
 
   async #missing(expected: PieceKind): Promise<LedgerError> {
     const piece = await this.#peek();
-    const got = piece === undefined ? 'the end of the file' : `a piece of kind ${piece.kind}`;
-    return this.#damage(`got ${got}, expected the piece of kind ${expected}`);
+    if (piece === undefined) {
+      const lost = `expected the piece of kind ${expected}`;
+      return this.#damage(`the file ends there, ${lost}: it was cut off, or never completed`);
+    }
+    return this.#damage(
+      `got a piece of kind ${piece.kind}, expected the piece of kind ${expected}`,
+    );
   }
 
   #damage(reason: string): LedgerError {

@@ -3,6 +3,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { before, test } from 'node:test';
+import {
+  decodePieceHead,
+  encodeFileHead,
+  encodeJson,
+  encodePiece,
+  FILE_HEAD_BYTES,
+  PIECE_HEAD_BYTES,
+} from '../../src/backup/backup-format.ts';
 import { Random } from '../../src/feed/simulator/random.ts';
 import { createPlaces } from '../cli/program.ts';
 import { flipBit } from '../replica/damage.ts';
@@ -65,6 +73,39 @@ test('the message names the place, the block before it and both checksums', asyn
       `^LedgerError: ${damaged} is damaged at byte \\d+, after block 300: ` +
         `its stored checksum is ${hash}, its bytes give ${hash}$`,
     ),
+  );
+});
+
+/** Where the last piece starts, and the checksum of the piece before it. */
+function findEnd(): { start: number; before: Buffer } {
+  let [start, before] = [FILE_HEAD_BYTES, encodeFileHead()];
+  for (;;) {
+    const head = decodePieceHead(bytes.subarray(start, start + PIECE_HEAD_BYTES));
+    if (head.kind === 'end') return { start, before };
+    start += PIECE_HEAD_BYTES + head.storedBytes;
+    before = Buffer.from(head.checksum);
+  }
+}
+
+test('a file that ends between two pieces is said to be cut off', async () => {
+  const { start } = findEnd();
+  writeFileSync(damaged, bytes.subarray(0, start));
+  await assert.rejects(restore(damaged, target), {
+    message:
+      `${damaged} is damaged at byte ${start}, after block 300: the file ends there, ` +
+      'expected the piece of kind end: it was cut off, or never completed',
+  });
+});
+
+test('an end that is of other blocks up to the same height is refused for its hash', async () => {
+  const { start, before } = findEnd();
+  const other = 'ab'.repeat(32);
+  const payload = encodeJson({ height: 300, head: other, digest: other });
+  const end = await encodePiece('end', payload, before);
+  writeFileSync(damaged, Buffer.concat([bytes.subarray(0, start), end.bytes]));
+  await assert.rejects(
+    restore(damaged, target),
+    new RegExp(`: its last block, 300, has the hash [\\da-f]{64}, expected ${other}$`),
   );
 });
 
