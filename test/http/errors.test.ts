@@ -192,6 +192,30 @@ const CHECKS: Readonly<Record<string, (start: Start) => Promise<void>>> = {
     }
     assert.equal((await ask(service)).status, 200);
   },
+  async 'a request with a length and chunks is refused with the two headers to blame'(start) {
+    const service = await start();
+    const [length, chunks] = [
+      ['Content-Length', '2'],
+      ['Transfer-Encoding', 'chunked'],
+    ] as const;
+    for (const [first, second] of [
+      [length, chunks],
+      [chunks, length],
+    ]) {
+      const without = { 'Content-Length': undefined };
+      const headers = { 'X-First': `a\r\n${first.join(': ')}\r\n${second.join(': ')}` };
+      const asked = await ask(service, { headers: { ...without, ...headers } });
+      const { error, field, message } = JSON.parse(asked.body);
+      assert.deepEqual(
+        [asked.status, error, field],
+        [400, 'malformed_request', 'Transfer-Encoding'],
+      );
+      assert.match(
+        message,
+        /got it in a request that has Content-Length as well, expected only one/,
+      );
+    }
+  },
   async '503 behind is told of an old ledger where asked, after all that is wrong'(start) {
     const stale = await start({ maxAgeMs: 1000, settings: { refuseStale: true, maxAge: 1000 } });
     let response = await ask(stale);

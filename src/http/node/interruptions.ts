@@ -128,7 +128,7 @@ function findVersionFault({ httpVersion }: IncomingMessage): RequestError | unde
 
 /** Undefined if the connection failed, not the bytes. */
 function describeClientError(
-  { code = '' }: NodeJS.ErrnoException,
+  { code = '', reason = '' }: ParserError,
   settings: InterruptionParts['settings'],
 ): RequestError | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
@@ -140,8 +140,19 @@ function describeClientError(
     const message = 'body: chunk extensions are too long, expected none';
     return new RequestError('body_too_large', message, 'body');
   }
-  return code.startsWith('HPE_') ? (SYNTAX_FAULTS[code] ?? MALFORMED_REQUEST) : undefined;
+  if (!code.startsWith('HPE_')) return undefined;
+  // Under one code or another, as the one or the other header comes first.
+  if (reason.includes("can't be present with")) return TWO_FRAMINGS;
+  return SYNTAX_FAULTS[code] ?? MALFORMED_REQUEST;
 }
+
+/** An error of the connection, or one of Node's parser, which then says why. */
+type ParserError = NodeJS.ErrnoException & { readonly reason?: string };
+
+const TWO_FRAMINGS = malformed(
+  'Transfer-Encoding',
+  'got it in a request that has Content-Length as well, expected only one of the two',
+);
 
 /** Where Node says which part of the request is at fault; it does not tell the value. */
 const SYNTAX_FAULTS: Readonly<Record<string, RequestError>> = {
@@ -151,11 +162,11 @@ const SYNTAX_FAULTS: Readonly<Record<string, RequestError>> = {
   ),
   HPE_UNEXPECTED_CONTENT_LENGTH: malformed(
     'Content-Length',
-    'got a second one, or one beside Transfer-Encoding, expected one of them once',
+    'got a second one, expected one whole number of bytes, once',
   ),
   HPE_INVALID_TRANSFER_ENCODING: malformed(
     'Transfer-Encoding',
-    'got one beside Content-Length, or that does not end with chunked, expected chunked alone',
+    'got one that does not end with chunked, expected chunked alone',
   ),
   HPE_INVALID_VERSION: malformed('version', 'got an unknown one, expected HTTP/1.1 or HTTP/1.0'),
 };
