@@ -283,7 +283,12 @@ test('clients are refused at once while it is down, and answered when it is back
   const asked = kindOf(upstream.ask(ACCOUNT, ASKED));
   clock.advance(FIRST_PROBE_MS);
   assert.equal(await asked, 'down');
-  assert.equal(await kindOf(upstream.ask(ACCOUNT, ASKED)), 'down');
+  const { kind, message } = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.equal(kind, 'down');
+  assert.match(
+    message,
+    /^not asked, since it failed before \(.+\): it is tried again at most 1000 ms after each failure, until it answers$/,
+  );
   assert.equal(server.seen.length, seen + 1);
   server.respond = json({ time: 1 });
   await untilSo('the next probe', () => clock.hasTimerIn(2 * FIRST_PROBE_MS));

@@ -1,8 +1,10 @@
 /** No piece of the upstream's key gets out, whatever the upstream does with its own address. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { WebSocketServer } from 'ws';
@@ -14,6 +16,7 @@ import { openFollowFeed } from '../../src/feed/follow/open-follow-feed.ts';
 import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
 import { createState } from '../../src/state/state.ts';
 import type { ForwardOutcome, WantedOutcome } from '../../src/wanted/wanted.ts';
+import { PROJECT } from '../paths.ts';
 import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { plain } from './scripted-server.ts';
 import { failureOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
@@ -121,6 +124,47 @@ test('words and numbers that an answer has by chance do not count as the key', (
     const address = readUpstreamAddress(new URL(`https://host/${path}`));
     assert.equal(address.isRepeatedIn(Buffer.from(`{"a":"${path}"}`)), false, path);
   }
+});
+
+/** What is said of an upstream in our own words, or in those of the HTTP client. */
+function listFixedMessages(): string[] {
+  const folder = path.join(PROJECT, 'src/feed/follow');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const sources = files.filter((name) => name.endsWith('.ts'));
+  const messages = sources.flatMap((name) =>
+    Array.from(
+      readFileSync(path.join(folder, name), 'utf8').matchAll(
+        /new UpstreamError\(\s*'\w+',\s*(['`])(.*?)\1/gs,
+      ),
+      ([, , message]) => message.replaceAll(/\$\{[^}]*\}/g, '5'),
+    ),
+  );
+  return [...messages, 'Headers Overflow Error', 'other side closed', 'Connect Timeout Error'];
+}
+
+test('the words of our own messages stay, whatever is in the path', () => {
+  const messages = listFixedMessages();
+  assert.ok(messages.length > 8, messages.join());
+  for (const message of messages) {
+    for (const word of message.match(/[a-z]{6,}/gi) ?? []) {
+      const { redact, show } = readUpstreamAddress(new URL(`https://host/${word}-and-more/a`));
+      assert.equal(redact(message), message);
+      // What an upstream writes has no words of our own.
+      assert.equal(show(message), message.replaceAll(word, '***'));
+      for (const echo of [`/${word}`, `${word}-and-more`, `${word}/`, `x${word}`, `${word}=1`]) {
+        assert.match(redact(`got ${echo}, expected another`), /\*{3}/, echo);
+      }
+    }
+  }
+});
+
+test('an upstream with too long headers is said to have them, also where its path says so', async (t) => {
+  const long = (response: ServerResponse) => {
+    response.writeHead(200, { 'x-long': 'a'.repeat(40_000) });
+    response.end('{}');
+  };
+  const { upstream } = await openFixture(t, long, { path: '/big-headers-overflow' });
+  assert.equal((await failureOf(upstream.ask(ACCOUNT, ASKED))).message, 'Headers Overflow Error');
 });
 
 test('an error has no cause and no stack with what the upstream sent', async (t) => {

@@ -10,7 +10,7 @@ import type { Clock } from './clock.ts';
 const FAILURES_MAX = 3;
 const PROBE_FIRST_MS = 200;
 /** What changes while it does not answer is seen so late when it does. */
-const PROBE_MAX_MS = 1_000;
+export const PROBE_MAX_MS = 1_000;
 
 export interface BreakerOptions {
   readonly clock: Clock;

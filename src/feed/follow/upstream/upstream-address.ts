@@ -17,7 +17,7 @@ export interface UpstreamAddress {
   readonly infoPath: string;
   /** The address of the push connection. */
   readonly pushUrl: string;
-  /** Hides what is secret in a text, such as one of our own that quotes the upstream. */
+  /** Hides what is secret in a text of our own, which may quote the upstream. */
   redact(text: string): string;
   /** A text of the upstream: what is secret is hidden first, then the text is cut, on one line. */
   show(text: string): string;
@@ -42,13 +42,12 @@ export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
     ...parts.map(decode),
     ...base.searchParams.values(),
   ]);
-  const redact = (text: string) => secrets.hide(text);
   return {
     origin: base.origin,
     infoPath: `${path}/info${base.search}`,
     pushUrl: `${pushProtocol}//${base.host}${path}/ws${base.search}`,
-    redact,
-    show: (text) => cut(redact(text.slice(0, READ_LENGTH_MAX))),
+    redact: (text) => secrets.hideInOwn(text),
+    show: (text) => cut(secrets.hide(text.slice(0, READ_LENGTH_MAX))),
     isRepeatedIn: (answer, from, to) => secrets.isIn(answer, from, to),
   };
 }

@@ -122,13 +122,20 @@ export class UpstreamHttp {
     const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
     // Without the cause, which may quote the address or what the upstream sent.
     const isSent = arrivalOf(error, false) !== 'unsent';
-    return new UpstreamError('network', this.#options.address.show(message), { isSent });
+    const { address } = this.#options;
+    const shown = isOfClient(error) ? address.redact(message) : address.show(message);
+    return new UpstreamError('network', shown, { isSent });
   }
 
   /** Ends the connections; requests in flight fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
+}
+
+/** Whether the message is the HTTP client's own: it quotes the upstream's origin at most. */
+function isOfClient({ code }: NodeJS.ErrnoException): boolean {
+  return code?.startsWith('UND_ERR_') === true;
 }
 
 /** Whether a request without a response may have been, or may still be, counted. */

@@ -3,6 +3,8 @@
  * another case, escaped for an address, for JSON or for HTML, or cut: so every piece of one is hidden.
  */
 
+import { isInFixedWord } from './fixed-words.ts';
+
 /** Shorter parts of a path, such as "info" and "v1", are no secret, and occur in any text. */
 const PIECE_LENGTH = 6;
 /** A shorter text, such as a word, may be in an answer by chance. */
@@ -49,15 +51,24 @@ export class UpstreamSecrets {
     this.#formBytesMax = 6 * Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
-  /** The text, with three stars for each piece of a secret. */
+  /** A text of the upstream, with three stars for each piece of a secret. */
   hide(text: string): string {
+    return this.#hide(text, () => false);
+  }
+
+  /** A text of our own that may quote the upstream: its own words stay. */
+  hideInOwn(text: string): string {
+    return this.#hide(text, isInFixedWord);
+  }
+
+  #hide(text: string, isShown: typeof isInFixedWord): string {
     if (this.#pieces.size === 0 || text.length < PIECE_LENGTH) return text;
     const { text: plain, starts, ends } = unescapeWhole(text);
     let shown = '';
     let from = 0;
     for (let at = 0; at + PIECE_LENGTH <= plain.length; ) {
       const length = this.#lengthAt(plain, at);
-      if (length > 0) {
+      if (length > 0 && !isShown(plain, at, at + length)) {
         shown += text.slice(from, starts[at]) + MASK;
         from = ends[at + length - 1];
       }

@@ -5,7 +5,7 @@
 
 import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../../wanted/upstream-weights.ts';
 import type { Asking } from './asking.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { CircuitBreaker, PROBE_MAX_MS } from './circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './clock.ts';
 import { isForClient, type Priority } from './priority.ts';
 import { SharedRead } from './shared-read.ts';
@@ -184,7 +184,7 @@ export class Upstream {
     if (this.#isClosed) throw new UpstreamError('closed', 'the follower stops');
     const { downReason } = this.#breaker;
     if (downReason !== undefined && isForClient(priority)) {
-      throw new UpstreamError('down', downReason);
+      throw describeDown(downReason);
     }
     if (waitMsMax === undefined) return;
     const request = wantedWeight(weight, options);
@@ -193,7 +193,7 @@ export class Upstream {
 
   #describeWait(request: WantedWeight): UpstreamError {
     const { isOpen, lastFailure } = this.#breaker;
-    if (isOpen && lastFailure !== undefined) return new UpstreamError('down', lastFailure);
+    if (isOpen && lastFailure !== undefined) return describeDown(lastFailure);
     const retryAfterMs = this.budget.waitMs(request);
     return new UpstreamError('busy', describeSpent(this.budget, request), { retryAfterMs });
   }
@@ -307,7 +307,7 @@ export class Upstream {
   }
 
   #rejectClients(reason: string): void {
-    const error = new UpstreamError('down', reason);
+    const error = describeDown(reason);
     for (const read of this.#reads.values()) {
       if (!read.isSent && !read.rejectClients(error)) this.#withdraw(read);
     }
@@ -334,6 +334,12 @@ export class Upstream {
 
 function wantedWeight(weight: number, { priority, asking }: AskOptions): WantedWeight {
   return { weight, priority, keyIds: asking && [...asking.keyIds] };
+}
+
+/** The failure of an earlier request, which those after it are refused for at once. */
+function describeDown(reason: string): UpstreamError {
+  const until = `it is tried again at most ${PROBE_MAX_MS} ms after each failure, until it answers`;
+  return new UpstreamError('down', `not asked, since it failed before (${reason}): ${until}`);
 }
 
 function describeSpent(budget: UpstreamBudget, request: WantedWeight): string {
