@@ -15,6 +15,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../src/access/budgets.ts';
 import { ArchiveLink } from '../src/archive/archive-link.ts';
+import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { createInProcess, listenLocally, openGround } from '../test/http/in-process.ts';
 import { createKey } from '../test/http/service.ts';
 import { ask, forkScript, stopChild } from './child.ts';
@@ -125,7 +126,8 @@ async function main(args: readonly string[]): Promise<void> {
     const spentKeys: string[] = [];
     while (spentKeys.length < SPENT_KEYS) spentKeys.push(await createKey(folder, SMALL_BUDGET));
     const ground = await openGround(folder);
-    const history = new ArchiveLink(folder, { isKept: true, warn: console.log });
+    const ledger = await openEmbeddedLedger(folder);
+    const history = new ArchiveLink(folder, { ledger, isKept: true, warn: console.log });
     const settings = { minHeightWait: 1000 };
     const service = createInProcess(ground, { budgets, history, settings });
     const bench = new Bench(await listenLocally(service.server), budgets, durations);
@@ -147,6 +149,7 @@ async function main(args: readonly string[]): Promise<void> {
     await bench.stop();
     service.close();
     await history.close();
+    await ledger.close();
     await ground.close();
   } finally {
     rmSync(folder, { recursive: true, force: true });

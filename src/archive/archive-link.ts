@@ -1,13 +1,19 @@
 /** A worker's way to the archive, which another process creates and writes. */
 
 import type { HistoryView } from '../info/history-view.ts';
+import { type ChainPoint, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { type Archive, openArchive } from './archive.ts';
+import { describeFault, type EndFault, findEndFault } from './archive-end.ts';
 import { History } from './history.ts';
 
-/** How often an archive that is not there yet, or was replaced, is looked for. */
+/** How often an archive is looked for that is not there yet or was replaced, and a new end compared. */
 const LOOK_MS = 1_000;
+/** At the start there may be no way to the ledger yet. */
+const NOT_COMPARED = new LedgerError('missing', 'it has not been compared with the ledger yet');
 
 export interface ArchiveLinkOptions {
+  /** The ledger that the archive must be of. */
+  readonly ledger: Ledger;
   /** Whether the service keeps the archive itself. */
   readonly isKept: boolean;
   warn(message: string): void;
@@ -16,18 +22,24 @@ export interface ArchiveLinkOptions {
 export class ArchiveLink {
   readonly isKept: boolean;
   readonly #data: string;
+  readonly #ledger: Ledger;
   readonly #warn: (message: string) => void;
   #archive: Archive | undefined;
+  /** Undefined unless the archive is of the ledger. */
   #history: History | undefined;
+  /** The last end that was found to be of the ledger. */
+  #ownEnd: ChainPoint | undefined;
+  #wasBeyond = false;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void>;
   #isClosed = false;
-  /** Why the archive could not be opened; undefined if it was, or there is none. */
+  /** Why the archive is not answered from; undefined if it is, or there is none. */
   #failure: Error | undefined;
   #lastWarning = '';
 
-  constructor(data: string, { isKept, warn }: ArchiveLinkOptions) {
+  constructor(data: string, { ledger, isKept, warn }: ArchiveLinkOptions) {
     this.isKept = isKept;
+    this.#ledger = ledger;
     this.#data = data;
     this.#warn = warn;
     this.#looking = this.#look();
@@ -37,10 +49,11 @@ export class ArchiveLink {
     try {
       await this.#leaveReplaced();
       if (this.#archive === undefined) await this.#open();
+      if (this.#archive !== undefined) await this.#compare(this.#archive);
       this.#failure = undefined;
     } catch (error) {
       this.#failure = error as Error;
-      this.#warnOnce(`cannot open the archive: ${(error as Error).message}`);
+      this.#warnOnce(`the archive is not answered from: ${(error as Error).message}`);
     }
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
@@ -53,15 +66,48 @@ export class ArchiveLink {
     const archive = this.#archive;
     if (archive === undefined || archive.isInPlace()) return;
     this.#archive = undefined;
-    this.#history = undefined;
+    this.#disown();
     await archive.close();
+  }
+
+  #disown(): void {
+    this.#history = undefined;
+    this.#ownEnd = undefined;
+    this.#wasBeyond = false;
   }
 
   async #open(): Promise<void> {
     const archive = await openArchive(this.#data);
     if (archive === undefined) return;
-    this.#history = new History(archive);
+    this.#failure = NOT_COMPARED;
     this.#archive = archive;
+  }
+
+  /** Answers come from the archive as long as it ends with a block of the ledger. */
+  async #compare(archive: Archive): Promise<void> {
+    const { head } = archive.refresh();
+    if (this.#ownEnd?.hash.equals(head.hash)) return;
+    const fault = await findEndFault({ head }, this.#ledger).catch((error: Error) => error);
+    if (fault === undefined) {
+      this.#ownEnd = head;
+      this.#wasBeyond = false;
+      this.#history ??= new History(archive);
+    } else if (!this.#isForgiven(fault)) {
+      this.#disown();
+      throw fault instanceof Error ? fault : new LedgerError('conflict', describeFault(fault));
+    }
+  }
+
+  /**
+   * An archive that was the ledger's grew from it: while the ledger cannot be read it stays so, and where
+   * it is ahead of what this process has read of the ledger, until the next look.
+   */
+  #isForgiven(fault: EndFault | Error): boolean {
+    if (this.#ownEnd === undefined) return false;
+    if (fault instanceof Error) return true;
+    const isFirst = !this.#wasBeyond;
+    this.#wasBeyond = fault.isBeyond;
+    return fault.isBeyond && isFirst;
   }
 
   #warnOnce(message: string): void {
@@ -69,10 +115,10 @@ export class ArchiveLink {
     this.#lastWarning = message;
   }
 
-  /** Undefined until the archive holds something; throws if it cannot be read. */
+  /** Undefined until the archive holds something; throws if it cannot be read, or is of another ledger. */
   find(): HistoryView | undefined {
-    if (this.#archive === undefined && this.#failure !== undefined) throw this.#failure;
-    this.#archive?.refresh();
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#history !== undefined) this.#archive?.refresh();
     return this.#history;
   }
 

@@ -7,6 +7,7 @@ import { Replica, restoreReplica, stateDigest } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import { createState } from '../state/state.ts';
 import { Archive } from './archive.ts';
+import { requireOwnArchive } from './archive-end.ts';
 import { type ArchiveRange, describeUnreplayable, readRange } from './archive-range.ts';
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from './archive-tables.ts';
 import { nameWriter, putWriter, requireWriter } from './archive-writer.ts';
@@ -156,7 +157,7 @@ class Keeper {
     await this.#folder.transact(0, () => putWriter(this.#folder.tables, this.#writer));
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
-    await this.#checkIsOfLedger(range);
+    await requireOwnArchive(range, this.#options.storage, this.#options.data);
     await this.#warnOfUnreplayable(range);
     const replica = (await this.#restoreAt(range.head.height)) ?? (await this.#rebuild(range));
     return replica === undefined ? this.#beginAgain(range) : this.#createArchiver(replica, range);
@@ -259,20 +260,6 @@ class Keeper {
     const progress = () => signal.throwIfAborted();
     const saveAfterMs = EXPENSIVE_REPLAY_MS;
     return restoreReplica({ ...storage, height, saveAfterMs, warn, progress });
-  }
-
-  async #checkIsOfLedger({ head }: ArchiveRange): Promise<void> {
-    const { storage, data } = this.#options;
-    const last = await storage.ledger.head();
-    const point = await storage.ledger.point(head.height);
-    const isPruned = head.height < (await storage.ledger.base()).height;
-    if (isPruned || point?.hash.equals(head.hash)) return;
-    const reason =
-      head.height > last.height
-        ? `it ends at ${head.height}, the ledger at ${last.height}`
-        : `its block ${head.height} is another one`;
-    const advice = `delete ${archiveFolder(data)} to build it again from the blocks that are left`;
-    throw new LedgerError('conflict', `the archive is not of this ledger: ${reason}; ${advice}`);
   }
 }
 

@@ -1,6 +1,7 @@
 /** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
 
-import { openArchive } from '../archive/archive.ts';
+import { type Archive, openArchive } from '../archive/archive.ts';
+import { requireOwnArchive } from '../archive/archive-end.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { History } from '../archive/history.ts';
 import { UsageError } from '../config/usage-error.ts';
@@ -17,7 +18,9 @@ import {
 import type { HistoryView } from '../info/history-view.ts';
 import { RequestError } from '../info/request-error.ts';
 import { listPoints, readTimeRange } from '../info/time-range.ts';
-import { LedgerError } from '../ledger/ledger.ts';
+import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
+import { type Ledger, LedgerError } from '../ledger/ledger.ts';
+import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { Call, Command } from './command.ts';
 
 const settings = [
@@ -50,12 +53,33 @@ async function print(call: HistoryCall): Promise<void> {
     throw new LedgerError('missing', `there is no archive in ${archiveData}: ${advice}`);
   }
   try {
+    await requireOwnLedger(archive, archiveData);
     await printRows(new History(archive), call);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     throw new UsageError([`${error.code}: ${error.message}`]);
   } finally {
     await archive.close();
+  }
+}
+
+/** A folder may hold the archive alone: with the ledger on NATS, or as a copy. */
+async function requireOwnLedger({ range }: Archive, data: string): Promise<void> {
+  const ledger = await openLedgerIfAny(data);
+  if (ledger === undefined) return;
+  try {
+    await requireOwnArchive(range, { ledger, snapshots: new SnapshotFolder(data) }, data);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function openLedgerIfAny(data: string): Promise<Ledger | undefined> {
+  try {
+    return await openEmbeddedLedger(data);
+  } catch (error) {
+    if (error instanceof LedgerError && error.fault === 'missing') return undefined;
+    throw error;
   }
 }
 

@@ -2,10 +2,10 @@
 
 import { type Archive, openArchive } from '../archive/archive.ts';
 import { checkArchive } from '../archive/archive-check.ts';
+import { requireOwnArchive } from '../archive/archive-end.ts';
 import { describeRange, describeUnreplayable } from '../archive/archive-range.ts';
 import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
-import { DamagedRecord } from '../archive/packed.ts';
 import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../replica/replayed-snapshot.ts';
@@ -118,19 +118,16 @@ function refuseIncomplete(data: string): LedgerError {
 async function compareArchive(
   archive: Archive,
   storage: Storage,
-  { terminal, signal }: VerifyCall,
+  { settings, terminal, signal }: VerifyCall,
 ): Promise<void> {
   const { head } = archive.range;
   const base = await storage.ledger.base();
   const unreplayable = describeUnreplayable(archive.range, base);
   if (unreplayable !== undefined) terminal.say(unreplayable);
+  await requireOwnArchive(archive.range, storage, settings.data);
   if (head.height < base.height) {
     archive.checkRecords();
     return;
-  }
-  const point = await storage.ledger.point(head.height);
-  if (!point?.hash.equals(head.hash)) {
-    throw new DamagedRecord(`it ends with another block ${head.height} than the ledger has`);
   }
   const report = reportReplay({ terminal, signal });
   const { state } = await restoreReplica({ ...storage, height: head.height, ...report });

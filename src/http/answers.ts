@@ -24,7 +24,7 @@ import { BoundedLog } from './bounded-log.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { entityTag, namesTag } from './entity-tag.ts';
 import { Forwarding, type ForwardingParts, ForwardRequest } from './forwarding.ts';
-import type { KeptPast } from './health.ts';
+import type { PastHealth } from './health.ts';
 import { LengthWeights } from './length-weights.ts';
 import {
   isLong,
@@ -151,12 +151,13 @@ export class Answers {
     return this.#longAnswers.untilWritten();
   }
 
-  /** What the archive holds; undefined if there is none. */
-  keptPast(): KeptPast | undefined {
+  /** What the archive holds, or why it is not answered from. */
+  describePast(): PastHealth {
     const range = this.#past.range();
-    if (range === undefined) return undefined;
+    if (range === undefined) return {};
+    if (range instanceof RequestError) return { archiveFault: range.message };
     const { first, firstTime, last, lastTime } = range;
-    return { first, firstTime, last, lastTime };
+    return { archive: { first, firstTime, last, lastTime } };
   }
 
   readHead(source: RawHead): RequestHead {

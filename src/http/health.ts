@@ -5,7 +5,7 @@ import type { Health, LiveState } from '../replica/live-state.ts';
 import type { FollowStatus, WantedClient } from '../wanted/wanted.ts';
 
 /** The heights that can be asked about, and their times in milliseconds. */
-export type KeptPast = Omit<HistoryRange, 'text'>;
+type KeptPast = Omit<HistoryRange, 'text'>;
 
 /** How large the data folder is, and how long the disk will last. */
 export interface DiskReport {
@@ -19,13 +19,19 @@ export interface DiskReport {
   readonly warning?: string;
 }
 
+/** Empty if there is no archive. */
+export interface PastHealth {
+  /** What the archive holds, which is a moment behind the ledger. */
+  readonly archive?: KeptPast;
+  /** Why there are no answers from the archive that is there. */
+  readonly archiveFault?: string;
+}
+
 /** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */
-export interface ServiceHealth extends Omit<Health, 'status'> {
+export interface ServiceHealth extends Omit<Health, 'status'>, PastHealth {
   readonly status: Health['status'] | 'upstream_failed';
   /** The follower's last report; only on a partial ledger with a follower. */
   readonly follow?: FollowStatus;
-  /** What the archive holds, which is a moment behind the ledger; absent if there is none. */
-  readonly archive?: KeptPast;
   /** Of the data folder; absent if there is none, or it was not looked at yet. */
   readonly disk?: DiskReport;
   /** For the dashboard: the operator's explorer, if there is one. */

@@ -96,10 +96,9 @@ export class PastAnswers {
     this.#options = options;
   }
 
-  /** Undefined if there is no archive, or it cannot be read. */
-  range(): HistoryRange | undefined {
-    const range = this.#guard(() => this.#findOwn()?.range());
-    return range instanceof RequestError ? undefined : range;
+  /** Undefined if there is no archive; a refusal if it cannot be read, or is of another ledger. */
+  range(): HistoryRange | RequestError | undefined {
+    return this.#guard(() => this.#findOwn()?.range());
   }
 
   /** At once, unless it takes longer than a slice or others wait. `present` is where the ledger is. */

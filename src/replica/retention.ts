@@ -40,7 +40,7 @@ export interface PruneOptions {
   /** Maximum number of blocks to drop at a time: the writer waits meanwhile. */
   readonly blocksMax?: number | undefined;
   /** The height up to which the archive has the blocks; undefined if there is no archive. */
-  readonly archivedHeight?: (() => Promise<number | undefined>) | undefined;
+  readonly archivedHeight?: ((ledger: Ledger) => Promise<number | undefined>) | undefined;
 }
 
 export interface Pruned {
@@ -131,13 +131,16 @@ async function limitToSnapshots(options: PruneOptions, wanted: number): Promise<
 }
 
 async function limitToArchive(
-  { archivedHeight }: PruneOptions,
+  { ledger, archivedHeight }: PruneOptions,
   limited: Limited,
   base: number,
 ): Promise<Limited> {
-  const archived = await archivedHeight?.();
+  const archived = await archivedHeight?.(ledger);
   if (archived === undefined || archived >= limited.height) return limited;
-  const reason = `the archive ends at block ${archived}, and needs those after it`;
+  const reason =
+    archived === 0
+      ? 'the archive holds none of its blocks, and needs them'
+      : `the archive ends at block ${archived}, and needs those after it`;
   return { height: Math.max(base, archived), reason };
 }
 

@@ -25,6 +25,6 @@ export function followerRetention(
   return {
     retention,
     blocksMax: PRUNED_AT_ONCE,
-    archivedHeight: () => readArchivedHeight(data),
+    archivedHeight: (ledger) => readArchivedHeight(data, ledger),
   };
 }

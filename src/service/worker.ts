@@ -98,7 +98,7 @@ async function serveFrom(
   const wanted = createWantedClient(options.settings);
   const { data, archive: isKept } = options.settings;
   const warn = (message: string) => options.log.warn(message);
-  const history = data === '' ? undefined : new ArchiveLink(data, { isKept, warn });
+  const history = data === '' ? undefined : new ArchiveLink(data, { ...storage, isKept, warn });
   const disk = data === '' ? undefined : new DiskWatch({ data });
   const parts = assemble({ storage, store, wanted, history, disk }, options);
   options.offerSnapshots?.(() => saveSnapshot(parts, data));

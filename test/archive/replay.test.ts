@@ -13,6 +13,7 @@ import type { HistoryView } from '../../src/info/history-view.ts';
 import { readQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { pruneLedger } from '../../src/replica/retention.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';
@@ -101,7 +102,7 @@ async function prune(random: Random, data: string): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(data);
   const snapshots = new SnapshotFolder(data);
   const isCareful = random.below(2) === 0;
-  const archivedHeight = isCareful ? () => readArchivedHeight(data) : undefined;
+  const archivedHeight = isCareful ? (ledger: Ledger) => readArchivedHeight(data, ledger) : undefined;
   const retention = { keepBlocks: random.pick([0, 0, 1, 5, 20]), keepDays: undefined };
   try {
     if (snapshots.heights().length > 0) {

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { WantedClient } from '../../wanted/wanted.ts';
-import { type DiskReport, type KeptPast, readHealth, type ServiceHealth } from '../health.ts';
+import { type DiskReport, type PastHealth, readHealth, type ServiceHealth } from '../health.ts';
 import { loadDashboard, sendAsset } from '../pages/dashboard.ts';
 import { formatHome } from '../pages/home.ts';
 import { formatLlms } from '../pages/llms.ts';
@@ -18,7 +18,7 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 
 export interface PageParts {
   readonly live: LiveState;
-  readonly answers: { keptPast(): KeptPast | undefined };
+  readonly answers: { describePast(): PastHealth };
   /** The way to the follower of an exchange; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
   /** Of the data folder, as far as it is known. */
@@ -53,11 +53,10 @@ export class PageResponses {
   async #sendHealth({ response }: HttpExchange): Promise<void> {
     const { live, answers, wanted, readDisk, settings } = this.#parts;
     const { explorerUrl } = settings;
-    const archive = answers.keptPast();
     const disk = readDisk?.();
     const health: ServiceHealth = {
       ...(await readHealth(live, wanted, Date.now())),
-      ...(archive === undefined ? {} : { archive }),
+      ...answers.describePast(),
       ...(disk === undefined ? {} : { disk }),
       ...(explorerUrl === undefined ? {} : { explorerUrl }),
     };

@@ -259,6 +259,10 @@ const HEALTH_SCHEMA: Json = {
       },
       required: ['first', 'firstTime', 'last', 'lastTime'],
     },
+    archiveFault: {
+      type: 'string',
+      description: 'why there are no answers from the archive that is there; absent otherwise',
+    },
     disk: {
       type: 'object',
       description: 'the data folder and its disk; absent in the first moments',
