@@ -15,7 +15,11 @@ export const WEIGHT_SHARES = {
   row: 1 / 8,
 } as const;
 
-/** What has a share, in words. */
+/**
+ * What has a share, in words.
+ *
+ * @internal Exported for the test that compares it with the documents.
+ */
 export const SHARE_TEXTS: Readonly<Record<ShareName, string>> = {
   moment: 'a question with `atHeight` or `atTime`',
   point: 'a point of a series that is asked for',
@@ -29,7 +33,11 @@ export type ShareName = keyof typeof WEIGHT_SHARES;
 /** A question about the present that names a moment. */
 const MOMENT_SHARES: readonly ShareName[] = ['moment', 'mark', 'change'];
 
-/** A share as a whole number or a fraction: "10", "1/16". */
+/**
+ * A share as a whole number or a fraction: "10", "1/16".
+ *
+ * @internal Exported for the test that compares it with the documents.
+ */
 export function formatShare(share: number): string {
   return share < 1 ? `1/${1 / share}` : `${share}`;
 }

@@ -14,13 +14,17 @@ export interface ServiceProcess {
 }
 
 /** Bytes by kind of page. */
-export interface PrivateMemory {
+interface PrivateMemory {
   /** Of files that only this process maps: the system can take these pages back. */
   readonly clean: number;
   readonly dirty: number;
 }
 
-/** Undefined if the process has ended, or the system has no such file. */
+/**
+ * Undefined if the process has ended, or the system has no such file.
+ *
+ * @internal Exported for its test.
+ */
 export async function readPrivateMemory(pid: number): Promise<PrivateMemory | undefined> {
   try {
     // The system walks all pages, which takes milliseconds: no event loop waits for it.
