@@ -65,7 +65,10 @@ async function readLedgerName({
 
 function refuse(fault: EndFault, data: string): LedgerError {
   const advice = `delete ${archiveFolder(data)} to build it again from the blocks that are left`;
-  return new LedgerError('conflict', `the archive cannot be used: ${describeFault(fault)}; ${advice}`);
+  return new LedgerError(
+    'conflict',
+    `the archive cannot be used: ${describeFault(fault)}; ${advice}`,
+  );
 }
 
 /** Without the name of its folder, which is nobody else's business. */

@@ -109,7 +109,8 @@ test('where the block was pruned the names of the ledgers are compared', async (
   const foreign = createSimulator({ seed: 'foreign', accounts: 10 });
   const others = Array.from({ length: SHARED }, () => foreign.next());
   const data = await mix([], others);
-  await run(['append', '--data', data, '--snapshot-every', '10'], { input: joinLines(lines) });
+  const snapshots = ['--snapshot-every', '10', '--snapshot-keep', '2'];
+  await run(['append', '--data', data, ...snapshots], { input: joinLines(lines) });
   const pruned = await run(['prune', '--data', data, '--keep-blocks', '10']);
   assert.equal(pruned.code, 0, pruned.stderr);
   for (const command of [['history', ...HISTORY], ['verify'], ['archive', '--once']]) {
@@ -149,27 +150,26 @@ test('a ledger that cannot be read, or is read a moment late, does not take its 
     const seen = looks;
     await until('a look', () => looks >= seen + count);
   };
-  const grow = async (count: number) => {
-    await run(['append', '--data', data, '--ahead-max', '0'], {
-      input: joinLines(lines.slice(SHARED, SHARED + count)),
-    });
-    await archiveOnce(data);
+  const grow = async (from: number, to: number) => {
+    const input = joinLines(lines.slice(from, to));
+    await run(['append', '--data', data, '--ahead-max', '0'], { input });
+    await run(['archive', '--data', data, '--once']);
   };
   try {
     await until('the archive', () => isAnswered(link));
     readPoint = () => Promise.reject(new LedgerError('unavailable', 'NATS is gone'));
-    await grow(10);
+    await grow(SHARED, 40);
     await afterLooks(3);
     assert.ok(isAnswered(link));
     const late = async (): Promise<ChainPoint | undefined> => undefined;
-    readPoint = (height) => {
-      readPoint = (next) => ledger.point(next);
+    readPoint = () => {
+      readPoint = (height) => ledger.point(height);
       return late();
     };
     await afterLooks(2);
     assert.ok(isAnswered(link));
     readPoint = late;
-    await grow(20);
+    await grow(40, 50);
     await until('the refusal', () => !isAnswered(link));
     assert.throws(() => link.find(), /which the ledger has not reached/);
   } finally {

@@ -102,7 +102,9 @@ async function prune(random: Random, data: string): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(data);
   const snapshots = new SnapshotFolder(data);
   const isCareful = random.below(2) === 0;
-  const archivedHeight = isCareful ? (ledger: Ledger) => readArchivedHeight(data, ledger) : undefined;
+  const archivedHeight = isCareful
+    ? (ledger: Ledger) => readArchivedHeight(data, ledger)
+    : undefined;
   const retention = { keepBlocks: random.pick([0, 0, 1, 5, 20]), keepDays: undefined };
   try {
     if (snapshots.heights().length > 0) {
