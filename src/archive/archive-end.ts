@@ -67,11 +67,11 @@ function refuse(fault: EndFault, data: string): LedgerError {
   const advice = `delete ${archiveFolder(data)} to build it again from the blocks that are left`;
   return new LedgerError(
     'conflict',
-    `the archive cannot be used: ${describeFault(fault)}; ${advice}`,
+    `the archive cannot be used: ${describeEndFault(fault)}; ${advice}`,
   );
 }
 
 /** Without the name of its folder, which is nobody else's business. */
-export function describeFault({ reason }: EndFault): string {
+export function describeEndFault({ reason }: EndFault): string {
   return `it is not of this ledger: ${reason}`;
 }

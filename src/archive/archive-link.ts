@@ -3,7 +3,7 @@
 import type { HistoryView } from '../info/history-view.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { type Archive, openArchive } from './archive.ts';
-import { describeFault, type EndFault, findEndFault } from './archive-end.ts';
+import { describeEndFault, type EndFault, findEndFault } from './archive-end.ts';
 import { History } from './history.ts';
 
 /** How often an archive is looked for that is not there yet or was replaced, and a new end compared. */
@@ -94,7 +94,7 @@ export class ArchiveLink {
       this.#history ??= new History(archive);
     } else if (!this.#isForgiven(fault)) {
       this.#disown();
-      throw fault instanceof Error ? fault : new LedgerError('conflict', describeFault(fault));
+      throw fault instanceof Error ? fault : new LedgerError('conflict', describeEndFault(fault));
     }
   }
 
