@@ -8,11 +8,12 @@ import type { Logger } from 'pino';
 import { hasRunningWriter } from '../archive/archive-writer.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { SETTINGS, type Settings } from '../config/settings.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 60_000;
-/** A process that lived this long resets the restart delay. */
-const HEALTHY_MS = 60_000;
+/** A process that lived this long resets the restart delay: to find a disk full again may take a while. */
+const HEALTHY_MS = 600_000;
 
 /** The exit code of an archiver whose archive another process has taken over. */
 export const TAKEN_OVER_EXIT_CODE = 3;
@@ -45,20 +46,25 @@ export interface ArchiverOptions {
 /** Resolves when the signal has come and the process has ended. Never rejects. */
 export async function runArchiverProcess(options: ArchiverOptions): Promise<void> {
   const { log, signal, stopping } = options;
+  const lines = new RepeatedLines(log);
   for (let restartMs = RESTART_MS_MIN; !signal.aborted; ) {
     const startedMs = performance.now();
-    const { code, reason } = await runOnce(options);
+    const { code, reason } = await runOnce(options, lines);
     if (signal.aborted || stopping?.aborted) return;
     if (code === TAKEN_OVER_EXIT_CODE) {
       log.info('another process writes the archive: the archiver waits until that one has ended');
       await untilUnwritten(options);
       continue;
     }
-    log.error({ reason }, 'the archiver has ended: it is started again');
-    const isHealthy = performance.now() - startedMs >= HEALTHY_MS;
-    restartMs = isHealthy ? RESTART_MS_MIN : Math.min(restartMs * 2, RESTART_MS_MAX);
+    lines.write('error', { reason }, 'the archiver has ended: it is started again');
+    restartMs = nextRestartMs(restartMs, performance.now() - startedMs);
     await pause(restartMs, signal);
   }
+}
+
+/** How long to pause before the next start, by the pause before and the time that the process lived. */
+export function nextRestartMs(beforeMs: number, livedMs: number): number {
+  return livedMs >= HEALTHY_MS ? RESTART_MS_MIN : Math.min(beforeMs * 2, RESTART_MS_MAX);
 }
 
 /** Starting again at once would take the archive from the writer that was started last. */
@@ -82,11 +88,11 @@ interface End {
   readonly reason: string;
 }
 
-async function runOnce(options: ArchiverOptions): Promise<End> {
+async function runOnce(options: ArchiverOptions, lines: RepeatedLines): Promise<End> {
   try {
     const child = start(options.settings);
     if (child.pid !== undefined) options.started?.(child.pid);
-    return await runToEnd(child, options);
+    return await runToEnd(child, options.signal, lines);
   } catch (error) {
     return { reason: (error as Error).message };
   }
@@ -108,11 +114,15 @@ function ledgerVariables(ledger: NatsAddress | undefined): NodeJS.ProcessEnv {
   return { ...ofFile, [variable]: formatNatsAddress(ledger) };
 }
 
-async function runToEnd(child: ChildProcess, { log, signal }: ArchiverOptions): Promise<End> {
+async function runToEnd(
+  child: ChildProcess,
+  signal: AbortSignal,
+  lines: RepeatedLines,
+): Promise<End> {
   let lastLine = '';
   readLines(child, (line) => {
     lastLine = line;
-    log.info({ part: 'archiver' }, line);
+    lines.write('info', { part: 'archiver' }, line);
   });
   let deadline: NodeJS.Timeout | undefined;
   const stop = () => {

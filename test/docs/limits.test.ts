@@ -231,6 +231,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'access/key-changes.ts SECRET_BYTES',
   ],
   'between our own processes': [
+    'service/repeated-lines.ts LINES_MAX',
     'wanted/forwarded-fields.ts TIME_MAX',
     'wanted/nats/nats-wanted.ts INTERESTS_MAX',
     'wanted/socket/socket-channel.ts INTERESTS_MAX',

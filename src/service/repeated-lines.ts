@@ -1,0 +1,47 @@
+/**
+ * Log lines of a process that is started again and again: each is written once, and then every ten minutes
+ * with the number of times that it was left out. Figures in it, such as free bytes, make it no other line.
+ */
+
+import type { Logger } from 'pino';
+
+const AGAIN_MS = 600_000;
+/** Lines that are known at a time; a further one takes the place of the oldest. */
+const LINES_MAX = 100;
+
+interface KnownLine {
+  readonly writtenMs: number;
+  leftOut: number;
+}
+
+export class RepeatedLines {
+  readonly #log: Pick<Logger, 'info' | 'error'>;
+  readonly #nowMs: () => number;
+  /** In the order in which they were written. */
+  readonly #known = new Map<string, KnownLine>();
+
+  constructor(log: Pick<Logger, 'info' | 'error'>, nowMs = () => performance.now()) {
+    this.#log = log;
+    this.#nowMs = nowMs;
+  }
+
+  write(level: 'info' | 'error', entry: object, message: string): void {
+    const line = JSON.stringify([entry, message]).replaceAll(/\d+/g, '0');
+    const known = this.#known.get(line);
+    const writtenMs = this.#nowMs();
+    if (known !== undefined && writtenMs - known.writtenMs < AGAIN_MS) {
+      known.leftOut++;
+      return;
+    }
+    this.#known.delete(line);
+    this.#known.set(line, { writtenMs, leftOut: 0 });
+    this.#forgetOldest();
+    const { leftOut = 0 } = known ?? {};
+    this.#log[level](leftOut > 0 ? { ...entry, leftOut } : entry, message);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > LINES_MAX) this.#known.delete(oldest);
+  }
+}
