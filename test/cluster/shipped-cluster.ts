@@ -17,6 +17,8 @@ import { readDeployed, replace, startNginx } from './shipped-files.ts';
 const NAMES = ['nats1', 'nats2', 'nats3'];
 /** The shipped limit is ten seconds: nobody should wait that long for a test. */
 export const MAX_BEHIND_MS = 4000;
+/** Nor as long as the shipped proxy waits for an answer. */
+const READ_TIMEOUT = '3s';
 const RUN_MS_MAX = 120_000;
 
 function readShipped(file: string): string {
@@ -120,6 +122,23 @@ export class ShippedReplica {
     this.service = undefined;
   }
 
+  /** Its processes are there, and do nothing. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { service } = this;
+    if (service === undefined) return;
+    for (const pid of [service.program.child.pid, ...service.workerPids]) {
+      if (pid !== undefined) process.kill(pid, signal);
+    }
+  }
+
   cut(): void {
     for (const link of this.#links) link.cut('silent');
   }
@@ -186,7 +205,8 @@ export class ShippedCluster {
     );
     const [first, second] = replicaPorts.map((own) => `127.0.0.1:${own}`);
     const servers = { 'replica1:8080': first, 'replica2:8080': second };
-    const nginx = startNginx({ file: 'cluster/nginx.conf', folder, port, servers });
+    const file = 'cluster/nginx.conf';
+    const nginx = startNginx({ file, folder, port, readTimeout: READ_TIMEOUT, servers });
     const cluster = new ShippedCluster({ nats, replicas, nginx, port, folder });
     context.after(() => cluster.stop());
     return cluster;

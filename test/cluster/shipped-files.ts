@@ -24,14 +24,19 @@ interface NginxOptions {
   /** For what it writes. */
   readonly folder: string;
   readonly port: number;
+  /** In place of the shipped time for which it waits for an answer. */
+  readonly readTimeout?: string;
   /** The addresses of the servers behind it, by those in the file. */
   readonly servers: Readonly<Record<string, string>>;
 }
 
-export function startNginx({ file, folder, port, servers }: NginxOptions): Program {
+export function startNginx({ file, folder, port, readTimeout, servers }: NginxOptions): Program {
   let config = replace(readDeployed(file), 'listen 8080', `listen 127.0.0.1:${port}`);
   for (const [shipped, moved] of Object.entries(servers)) {
     config = replace(config, shipped, moved);
+  }
+  if (readTimeout !== undefined) {
+    config = replace(config, /proxy_read_timeout \d+s/g, `proxy_read_timeout ${readTimeout}`);
   }
   const own = path.join(folder, 'nginx');
   mkdirSync(own, { recursive: true });

@@ -147,6 +147,23 @@ test('the shipped cluster hides cut off and restarted replicas, and logs no key'
     await until('the replica to be back', async () => (await statusOf(first)) === 'ok');
   });
 
+  await context.test('what a frozen replica holds is answered by the other one', async () => {
+    first.freeze();
+    try {
+      // So many that nginx asks either replica first.
+      const asked = Array.from({ length: 8 }, async () => {
+        const client = new Client(cluster.port);
+        const { status } = await client.ask(secret, LIGHT);
+        client.close();
+        return status;
+      });
+      assert.deepEqual(new Set(await Promise.all(asked)), new Set([200]));
+    } finally {
+      first.thaw();
+    }
+    await until('the replica to be back', async () => (await statusOf(first)) === 'ok');
+  });
+
   await context.test('a rolling restart fails no request', async () => {
     for (const replica of [first, second]) {
       await replica.stop();

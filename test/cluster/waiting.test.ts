@@ -42,6 +42,19 @@ test('a service whose NATS never comes ends with the reason', async () => {
   );
 });
 
+test('a service without a writer before it ends at once, however long it would wait for NATS', async (context) => {
+  const nats = await startNats();
+  context.after(() => nats.stop());
+  const address = nats.address('unwritten');
+  const { code, stdout, stderr } = await run([
+    ...['serve', '--ledger', address, '--nats-wait', '3600000'],
+    ...['--port', '0', '--admin-port', '0'],
+  ]);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /^perpinfo: there is no ledger unwritten at /m);
+  assert.doesNotMatch(stdout, /retrying|waiting/);
+});
+
 test('credentials that NATS refuses are not retried until the deadline', async (context) => {
   const config = 'authorization { user: "someone", password: "right" }';
   const guarded = await startNats(1, { config, login: 'someone:right@' });

@@ -99,3 +99,18 @@ test('nginx proxies to every replica once it is healthy, and retries elsewhere o
     assert.match(nginx, new RegExp(`${name}:\\n +condition: service_healthy`));
   }
 });
+
+test('the proxies wait for longer than a sound service is silent, and not much longer', () => {
+  const limits = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const [, longSeconds] = /^\| time until a long answer is ready \| (\d+) s \|/m.exec(limits) ?? [];
+  const settings = readSettings(serve.settings, new Map(), { PERPINFO_DATA: '/data' });
+  const { minHeightWait, followWait, idleTimeout } = settings;
+  const answerMs = Number(longSeconds) * 1000 + minHeightWait + followWait;
+  const pingMs = idleTimeout / 3;
+  for (const name of ['nginx.conf', '../machine/nginx.conf']) {
+    const [, seconds] = /^ +proxy_read_timeout (\d+)s;$/m.exec(readFile(name)) ?? [];
+    const waitMs = Number(seconds) * 1000;
+    assert.ok(waitMs > answerMs && waitMs > pingMs, `${name}: ${waitMs} ms`);
+    assert.ok(waitMs <= 1.25 * answerMs, `${name}: ${waitMs} ms`);
+  }
+});

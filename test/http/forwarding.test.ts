@@ -21,6 +21,18 @@ test("a question that the ledger does not hold has the exchange's answer, withou
   assert.deepEqual(follower.forwarded, [question, question, question]);
 });
 
+test('a minimum height does not hold up what is passed on, nor a question about the past', async (t) => {
+  const { follower, ask, ports } = await openFollowed(t, FORWARD);
+  const later = { 'Ledger-Min-Height': '999999' };
+  for (const port of [ports.lane, ports.node]) {
+    assert.equal((await ask(FILLS, later, port)).status, 200);
+    const past = await ask({ type: 'meta', atHeight: 1 }, later, port);
+    assert.equal(JSON.parse(past.body).error, 'unknown_height');
+    assert.equal(JSON.parse((await ask({ type: 'meta' }, later, port)).body).error, 'behind');
+  }
+  assert.equal(follower.forwarded.length, 2);
+});
+
 test('what the ledger holds is answered from it', async (t) => {
   const { follower, ask } = await openFollowed(t, FORWARD);
   for (const type of ['meta', 'allPerpMetas', 'perpDexs', 'exchangeStatus'])
