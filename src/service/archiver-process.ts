@@ -62,7 +62,11 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   }
 }
 
-/** How long to pause before the next start, by the pause before and the time that the process lived. */
+/**
+ * How long to pause before the next start, by the pause before and the time that the process lived.
+ *
+ * @internal Exported for the tests, which have no minutes to wait.
+ */
 export function nextRestartMs(beforeMs: number, livedMs: number): number {
   return livedMs >= HEALTHY_MS ? RESTART_MS_MIN : Math.min(beforeMs * 2, RESTART_MS_MAX);
 }
