@@ -55,6 +55,7 @@ import { isOurs, refusalReply, replyToPreflight } from './refusal-reply.ts';
 import { Reply } from './reply.ts';
 import { type RawHead, type RequestHead, readHead, withQuestion } from './request-head.ts';
 import { Turns } from './turns.ts';
+import { TOO_MUCH_UNFINISHED } from './unfinished-bytes.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
 export interface AnswersParts extends ReadinessParts, AccountReadsParts {
@@ -613,8 +614,9 @@ export class Answers {
     if (code === 'method_not_allowed') reply.allow = allow;
     payment?.giveBack();
     if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal, refused);
-    // The rest of a body that is too large is not read.
-    reply.isLast = code === 'body_too_large' || countProbe(code, peer);
+    const isUnread = code === 'body_too_large' || refusal === TOO_MUCH_UNFINISHED;
+    // The rest of a body that is too large, or one too many, is not read.
+    reply.isLast = isUnread || countProbe(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;

@@ -12,16 +12,8 @@ export const NO_TYPE = 'none';
  *   upgrade    the client offers another protocol, such as a WebSocket
  *   page       a page, the dashboard or /health
  *   too_large  the head or the body is over its limit
- *   truncated  the client ended its side in the middle of a request
  */
-export type LaneExit =
-  | 'syntax'
-  | 'chunked'
-  | 'expect'
-  | 'upgrade'
-  | 'page'
-  | 'too_large'
-  | 'truncated';
+export type LaneExit = 'syntax' | 'chunked' | 'expect' | 'upgrade' | 'page' | 'too_large';
 
 export interface RequestCounters {
   /** Counts requests of one type that got the same status after the same time. */

@@ -16,6 +16,7 @@ import { RequestHandler } from './node/request-handler.ts';
 import { asRequestStream } from './node/request-stream.ts';
 import { offersPush } from './node/upgrade-offer.ts';
 import type { Push } from './push/push.ts';
+import { UnfinishedBytes } from './unfinished-bytes.ts';
 
 export interface ServerParts {
   readonly live: LiveState;
@@ -76,14 +77,16 @@ function serverOptions(settings: ServerParts['settings']): ServerOptions & Upgra
 /** The server, not yet listening. */
 export function createInfoServer(parts: ServerParts): InfoServer {
   const { settings, counters, log } = parts;
-  const handler = new RequestHandler(parts);
+  const unfinished = new UnfinishedBytes(settings);
+  const handler = new RequestHandler({ ...parts, unfinished });
   const listener: RequestListener = (request, response) => handler.handle({ request, response });
   const countMax = connectionsMaxOf(settings.connectionsMax, log);
   const server = new InfoServer({
     options: serverOptions(settings),
     listener,
     connections: { countMax, counters, log },
-    lane: settings.noFastLane ? undefined : parts,
+    lane: settings.noFastLane ? undefined : { ...parts, unfinished },
+    unfinished,
   });
   // Unlimited, since Node drops further headers silently; their total length has a limit.
   server.maxHeadersCount = 0;

@@ -11,6 +11,7 @@ import { OpenConnections, type OpenConnectionsParts } from './connections/open-c
 import { FastLane, type LaneParts } from './lane/fast-lane.ts';
 import { RequestStream, type SentBytes } from './node/request-stream.ts';
 import { TurnQueue } from './node/turn-queue.ts';
+import type { UnfinishedBytes } from './unfinished-bytes.ts';
 
 export interface InfoServerParts {
   readonly options: ServerOptions;
@@ -18,6 +19,7 @@ export interface InfoServerParts {
   readonly connections: OpenConnectionsParts;
   /** Undefined if every request goes to Node's server. */
   readonly lane: LaneParts | undefined;
+  readonly unfinished: UnfinishedBytes;
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -26,14 +28,16 @@ export class InfoServer extends Server {
   readonly #connections: OpenConnections;
   readonly #lane: FastLane | undefined;
   readonly #turnQueue = new TurnQueue();
+  readonly #unfinished: UnfinishedBytes;
   readonly #takeStream: (stream: RequestStream) => void;
 
-  constructor({ options, listener, connections, lane }: InfoServerParts) {
+  constructor({ options, listener, connections, lane, unfinished }: InfoServerParts) {
     super(options, listener);
     const [takeStream] = this.listeners('connection') as ((stream: RequestStream) => void)[];
     this.off('connection', takeStream);
     this.#takeStream = takeStream;
     this.#connections = new OpenConnections(connections);
+    this.#unfinished = unfinished;
     if (lane !== undefined) {
       this.#lane = new FastLane(lane, (client, sent) => this.passToNode(client, sent));
     }
@@ -52,7 +56,7 @@ export class InfoServer extends Server {
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
     // Nobody would close its stream: the socket's last event has been.
     if (client.socket.destroyed) return;
-    const stream = new RequestStream(client, this.#turnQueue);
+    const stream = new RequestStream(client, this.#turnQueue, this.#unfinished);
     this.#takeStream.call(this, stream);
     client.handleWith(stream);
     stream.start(head, rest);

@@ -1,8 +1,13 @@
 /** Replies without an answer. */
 
-import type { RequestError } from '../info/request-error.ts';
+import { RequestError } from '../info/request-error.ts';
 import { Reply } from './reply.ts';
 import { MIN_HEIGHT_HEADER } from './request-head.ts';
+
+export const MALFORMED_REQUEST = new RequestError(
+  'malformed_request',
+  'request: expected a well-formed HTTP/1.1 request',
+);
 
 /** Whether a refusal is for a limit or a failure of ours, not for a wait that the client asked for. */
 export function isOurs({ status, field }: RequestError): boolean {

@@ -31,6 +31,10 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'length of a `Content-Type`': [['count', 'http/request-head.ts MEDIA_TYPE_LENGTH_MAX']],
   '`&`, `,`, `%` and `+` of a query, each': [['count', 'http/parse-limits.ts QUERY_MARKS_MAX']],
   'tags of an `If-None-Match` that are looked at': [['count', 'http/entity-tag.ts TAGS_MAX']],
+  'all requests that have not come whole, or wait behind another': [
+    ['bytes', 'http/unfinished-bytes.ts UNFINISHED_BYTES_MAX'],
+    ['bytes', 'http/unfinished-bytes.ts UNCOUNTED_BYTES_MAX'],
+  ],
   'bytes of a longer body, read to drop them': [
     ['bytes', 'http/request-head.ts DISCARDED_BYTES_MAX'],
   ],

@@ -13,13 +13,15 @@
  */
 
 import type { Settings } from '../../config/settings.ts';
+import type { RequestError } from '../../info/request-error.ts';
 import type { Answers } from '../answers.ts';
 import { type ClientConnection, READ_AHEAD_BYTES_MAX } from '../connections/client-connection.ts';
 import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import type { LaneCounters, LaneExit } from '../counters.ts';
-import { replyToBadBytes } from '../refusal-reply.ts';
+import { MALFORMED_REQUEST, replyToBadBytes } from '../refusal-reply.ts';
 import type { Reply } from '../reply.ts';
 import { ReplyText } from '../reply-text.ts';
+import { TOO_MUCH_UNFINISHED, type UnfinishedBytes } from '../unfinished-bytes.ts';
 import { LaneConnection, type LaneReader } from './lane-connection.ts';
 import { DeadlineTimer, findMissedDeadline } from './lane-deadlines.ts';
 import { type LaneOutcome, LaneResponder } from './lane-responder.ts';
@@ -30,6 +32,7 @@ import { TurnTally } from './turn-tally.ts';
 export interface LaneParts {
   readonly answers: Answers;
   readonly counters: LaneCounters;
+  readonly unfinished: UnfinishedBytes;
   readonly settings: Settings<
     | 'bodyBytesMax'
     | 'headerBytesMax'
@@ -92,12 +95,21 @@ export class FastLane implements LaneReader {
     this.#connections.delete(connection);
   }
 
+  noteKept(connection: LaneConnection, bufferBytes: number): void {
+    this.#parts.unfinished.note(connection, bufferBytes);
+  }
+
   stop(): void {
     this.#deadlines.stop();
   }
 
   /** Gathers a read, to be answered at the end of the turn. */
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
+    if (connection.isOver) {
+      // Reading on would renew the deadline of a client that sends but does not read.
+      connection.client.pause();
+      return;
+    }
     if (connection.isQueued || connection.isHeld || connection.isWaiting) {
       this.#keepRead(connection);
       connection.keep(bytes, 0, length);
@@ -143,7 +155,7 @@ export class FastLane implements LaneReader {
 
   #finishEnd(connection: LaneConnection): void {
     const { client, keptLength, skipLength } = connection;
-    if (keptLength > 0) this.#leave(connection, 'truncated');
+    if (keptLength > 0) this.#refuseRest(connection, MALFORMED_REQUEST);
     else if (skipLength > 0) client.endSoon();
     else client.socket.end();
   }
@@ -356,17 +368,34 @@ export class FastLane implements LaneReader {
   #closeExpired(nowMs: number): void {
     for (const connection of this.#connections) {
       const missed = findMissedDeadline(connection, this.#parts.settings, nowMs);
-      if (missed === 'request') this.#expire(connection);
-      else if (missed === 'idle') connection.client.socket.destroy();
+      if (missed === 'request') {
+        this.#refuseRest(connection, refuseLateness(this.#parts.settings));
+      } else if (missed === 'idle') {
+        connection.client.socket.destroy();
+      }
     }
   }
 
-  /** Refuses a request that is not complete in time, unless its head alone has been answered. */
-  #expire(connection: LaneConnection): void {
+  /** Of a connection that waits for its reply, the requests after that are dropped unread. */
+  refuseUnfinished(connection: LaneConnection): void {
+    if (connection.isQueued) return;
+    if (!connection.isWaiting) {
+      this.#refuseRest(connection, TOO_MUCH_UNFINISHED);
+      return;
+    }
     connection.isOver = true;
-    if (connection.skipLength === 0) {
-      const reply = replyToBadBytes(refuseLateness(this.#parts.settings));
-      connection.text = this.#text.format(reply);
+    connection.skipLength = 0;
+    connection.drop(connection.keptLength);
+    connection.client.pause();
+  }
+
+  /** Ends a connection. Its next request is refused, unless its head alone has been answered. */
+  #refuseRest(connection: LaneConnection, refusal: RequestError): void {
+    connection.isOver = true;
+    connection.isHeld = false;
+    if (connection.keptLength > connection.skipLength) {
+      const reply = replyToBadBytes(refusal);
+      connection.text += this.#text.format(reply);
       this.#parts.counters.countRequests(reply.type, reply.status, 0, 1);
     }
     this.#send(connection);

@@ -1,8 +1,10 @@
 /** A connection on the fast lane: its unanswered bytes, and the state of its requests. */
 
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
+import { makeRoom, SMALL_SIZE } from '../growing-buffer.ts';
 import type { Reply } from '../reply.ts';
 import type { RequestHead } from '../request-head.ts';
+import type { UnfinishedRequest } from '../unfinished-bytes.ts';
 import { PartialHead } from './ordinary-request.ts';
 import type { VaryingPart } from './varying-part.ts';
 
@@ -11,6 +13,9 @@ export interface LaneReader {
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void;
   takeEnd(connection: LaneConnection): void;
   forget(connection: LaneConnection): void;
+  /** Called with the size of the buffer that its bytes are kept in, when that has changed. */
+  noteKept(connection: LaneConnection, bufferBytes: number): void;
+  refuseUnfinished(connection: LaneConnection): void;
 }
 
 /** A parsed head with its bytes: a client that sends the same bytes again gets the same result. */
@@ -26,10 +31,8 @@ export interface LaneHead {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** A buffer of this size is kept: a client that sends one request in parts sends all of them so. */
-const KEPT_BYTES_MIN = 1024;
 
-export class LaneConnection implements ConnectionHandler {
+export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   readonly client: ClientConnection;
   readonly #reader: LaneReader;
   /** When the client last sent something, or had taken all its responses. */
@@ -45,8 +48,9 @@ export class LaneConnection implements ConnectionHandler {
   isSending = false;
   /** Node's server has it now, or it was cut off. */
   hasLeft = false;
-  /** Connection: close has been sent. */
+  /** Connection: close has been sent, or nothing is read after the pending reply. */
   isOver = false;
+  #isClosed = false;
   /** The range of its read in the turn's bytes; empty if older bytes are kept. */
   readStart = 0;
   readEnd = 0;
@@ -84,7 +88,13 @@ export class LaneConnection implements ConnectionHandler {
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.drop(this.#keptLength);
     this.#reader.forget(this);
+  }
+
+  refuseUnfinished(): void {
+    this.#reader.refuseUnfinished(this);
   }
 
   get kept(): Buffer {
@@ -95,14 +105,11 @@ export class LaneConnection implements ConnectionHandler {
     return this.#keptLength;
   }
 
-  /** Appends bytes to those that are kept. The buffer doubles, so that each byte is copied rarely. */
+  /** Appends bytes to those that are kept; of a client that is gone, nothing is. */
   keep(bytes: Buffer, start: number, end: number): void {
+    if (this.#isClosed) return;
     const length = this.#keptLength + end - start;
-    if (length > this.#kept.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(KEPT_BYTES_MIN, 2 * length));
-      this.#kept.copy(larger, 0, 0, this.#keptLength);
-      this.#kept = larger;
-    }
+    this.#keepIn(makeRoom(this.#kept, this.#keptLength, length));
     bytes.copy(this.#kept, this.#keptLength, start, end);
     this.#keptLength = length;
   }
@@ -112,7 +119,14 @@ export class LaneConnection implements ConnectionHandler {
     if (length === 0) return;
     if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
-    if (this.#keptLength === 0 && this.#kept.length > KEPT_BYTES_MIN) this.#kept = NOTHING;
+    // A client that sends one request in parts sends all of them so.
+    if (this.#keptLength === 0 && this.#kept.length > SMALL_SIZE) this.#keepIn(NOTHING);
+  }
+
+  #keepIn(buffer: Buffer): void {
+    if (buffer === this.#kept) return;
+    this.#kept = buffer;
+    this.#reader.noteKept(this, buffer.length);
   }
 
   /** The time in which the client was not read from does not count against it. */

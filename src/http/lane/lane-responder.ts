@@ -110,7 +110,8 @@ export class LaneResponder {
   /** Appends a response to those to be sent; while draining, the last one closes the connection. */
   put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
-    const isLast = reply.isLast || head?.isLast === true || (client.isDraining && isNothingLeft);
+    const isOver = connection.isOver || reply.isLast || head?.isLast === true;
+    const isLast = isOver || (client.isDraining && isNothingLeft);
     const isHead = head?.parsed.method === 'HEAD';
     connection.text += this.#parts.text.format(reply, { isHead, isLast });
     if (isHead) reply.releaseBody?.(true);

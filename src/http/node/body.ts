@@ -1,34 +1,96 @@
 /** Reading the body of a request on Node's server. */
 
-import type { IncomingMessage } from 'node:http';
-import { DISCARDED_BYTES_MAX } from '../request-head.ts';
+import type { RequestError } from '../../info/request-error.ts';
+import { makeRoom } from '../growing-buffer.ts';
+import { DISCARDED_BYTES_MAX, refuseLength } from '../request-head.ts';
+import {
+  TOO_MUCH_UNFINISHED,
+  type UnfinishedBytes,
+  type UnfinishedRequest,
+} from '../unfinished-bytes.ts';
+import type { HttpExchange } from './request-stream.ts';
 
-/** The body; undefined if it is over the limit, which is found when all of it, or enough, is read. */
-export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
-  return new Promise((resolve, reject) => {
-    let body: Buffer = Buffer.alloc(0);
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      const start = length;
-      length += chunk.length;
-      if (length <= bytesMax) body = place(chunk, body, start);
-      else body = Buffer.alloc(0);
-      if (length > bytesMax + DISCARDED_BYTES_MAX) resolve(undefined);
-    });
-    request.on('end', () => resolve(length > bytesMax ? undefined : body.subarray(0, length)));
-    request.on('error', reject);
-  });
+export interface BodyTerms {
+  readonly bytesMax: number;
+  readonly unfinished: UnfinishedBytes;
 }
 
 /**
- * Copies a chunk into the body, which grows as needed, and returns it. One buffer, because thousands of
- * tiny chunks would take far more memory than their bytes.
+ * The body, or why it is refused: it is over the limit, which is found when all of it, or enough, is read,
+ * or too much is unfinished.
  */
-function place(chunk: Buffer, body: Buffer, start: number): Buffer {
-  if (start === 0) return chunk;
-  const end = start + chunk.length;
-  const room = end <= body.length ? body : Buffer.alloc(2 * end);
-  if (room !== body) body.copy(room, 0, 0, start);
-  chunk.copy(room, start);
-  return room;
+export function readBody(
+  { request, response }: HttpExchange,
+  terms: BodyTerms,
+): Promise<Buffer | RequestError> {
+  return new Promise((resolve, reject) => {
+    const body = new UnfinishedBody(terms, resolve);
+    request.on('data', (chunk: Buffer) => body.add(chunk));
+    request.on('end', () => body.finish());
+    request.on('error', reject);
+    // A body that is cut short has no other event if the client ended its side in order.
+    response.once('close', () => body.release());
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
+
+class UnfinishedBody implements UnfinishedRequest {
+  readonly #terms: BodyTerms;
+  readonly #resolve: (outcome: Buffer | RequestError) => void;
+  /** One buffer, because thousands of tiny chunks would take far more memory than their bytes. */
+  #bytes: Buffer = NOTHING;
+  #length = 0;
+  #isRefused = false;
+
+  constructor(terms: BodyTerms, resolve: (outcome: Buffer | RequestError) => void) {
+    this.#terms = terms;
+    this.#resolve = resolve;
+  }
+
+  add(chunk: Buffer): void {
+    const start = this.#length;
+    this.#length += chunk.length;
+    const { bytesMax } = this.#terms;
+    if (this.#length > bytesMax) this.release();
+    else if (!this.#isRefused) this.#place(chunk, start);
+    if (this.#length > bytesMax + DISCARDED_BYTES_MAX) this.#refuse(refuseLength(bytesMax));
+  }
+
+  #place(chunk: Buffer, start: number): void {
+    if (start === 0) {
+      this.#keepIn(chunk);
+      return;
+    }
+    this.#keepIn(makeRoom(this.#bytes, start, this.#length));
+    chunk.copy(this.#bytes, start);
+  }
+
+  finish(): void {
+    const { bytesMax } = this.#terms;
+    const isTooLong = this.#length > bytesMax;
+    this.#resolve(isTooLong ? refuseLength(bytesMax) : this.#bytes.subarray(0, this.#length));
+    this.release();
+  }
+
+  refuseUnfinished(): void {
+    this.#refuse(TOO_MUCH_UNFINISHED);
+  }
+
+  #refuse(refusal: RequestError): void {
+    this.#isRefused = true;
+    this.#resolve(refusal);
+    this.release();
+  }
+
+  release(): void {
+    this.#keepIn(NOTHING);
+  }
+
+  #keepIn(bytes: Buffer): void {
+    if (bytes === this.#bytes) return;
+    this.#bytes = bytes;
+    // The first chunk may be a part of a longer read.
+    this.#terms.unfinished.note(this, bytes.buffer.byteLength);
+  }
 }

@@ -3,11 +3,6 @@
 import type { IncomingMessage } from 'node:http';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 
-export const MALFORMED_REQUEST = new RequestError(
-  'malformed_request',
-  'request: expected a well-formed HTTP/1.1 request',
-);
-
 /** A version other than 1.0 and 1.1, a missing or repeated Host, or several types of one body. */
 export function findHeadFault({
   httpVersion,

@@ -8,7 +8,8 @@ import type { ClientConnection } from '../connections/client-connection.ts';
 import { NO_TYPE, type RequestCounters } from '../counters.ts';
 import { BodySource } from '../question-source.ts';
 import type { Reply } from '../reply.ts';
-import { pageOf, type RequestHead, refuseLength } from '../request-head.ts';
+import { pageOf, type RequestHead } from '../request-head.ts';
+import type { UnfinishedBytes } from '../unfinished-bytes.ts';
 import { readBody } from './body.ts';
 import { expectsContinue, findExpectationFault, findHeadFault } from './head-checks.ts';
 import { type PageParts, PageResponses } from './page-responses.ts';
@@ -18,6 +19,7 @@ import { sendReply } from './send.ts';
 export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;
   readonly counters: RequestCounters;
+  readonly unfinished: UnfinishedBytes;
   readonly settings: Settings<'bodyBytesMax' | 'explorerUrl'>;
 }
 
@@ -81,17 +83,18 @@ export class RequestHandler {
   }
 
   #answerBody(
-    { request, response }: HttpExchange,
+    exchange: HttpExchange,
     head: RequestHead,
     client: ClientConnection,
   ): Outcome | Promise<Outcome> {
-    const { answers, settings } = this.#parts;
+    const { answers, settings, unfinished } = this.#parts;
+    const { request, response } = exchange;
     const unexpected = findExpectationFault(request);
     if (unexpected !== undefined) return answers.refuse(unexpected, head, client);
     if (expectsContinue(request)) response.writeContinue();
-    return readBody(request, settings.bodyBytesMax).then((body) =>
-      body === undefined
-        ? answers.refuse(refuseLength(settings.bodyBytesMax), head, client)
+    return readBody(exchange, { bytesMax: settings.bodyBytesMax, unfinished }).then((body) =>
+      body instanceof RequestError
+        ? answers.refuse(body, head, client)
         : answers.answer(head, client, new BodySource(body)),
     );
   }

@@ -12,6 +12,7 @@ import {
   type ConnectionHandler,
   READ_AHEAD_BYTES_MAX,
 } from '../connections/client-connection.ts';
+import type { UnfinishedBytes, UnfinishedRequest } from '../unfinished-bytes.ts';
 import type { Pumpable, TurnQueue } from './turn-queue.ts';
 
 type Done = (error?: Error | null) => void;
@@ -60,9 +61,13 @@ export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
 }
 
-export class RequestStream extends Duplex implements ConnectionHandler, Pumpable {
+export class RequestStream
+  extends Duplex
+  implements ConnectionHandler, Pumpable, UnfinishedRequest
+{
   readonly client: ClientConnection;
   readonly #queue: TurnQueue;
+  readonly #unfinished: UnfinishedBytes;
   #held: Buffer = NOTHING;
   /** Comes before what is held. */
   #firstPiece: Buffer = NOTHING;
@@ -80,11 +85,12 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
   #isOver = false;
 
-  constructor(client: ClientConnection, queue: TurnQueue) {
+  constructor(client: ClientConnection, queue: TurnQueue, unfinished: UnfinishedBytes) {
     // Half open: a client may end its side and still wait for the response.
     super({ allowHalfOpen: true, decodeStrings: false });
     this.client = client;
     this.#queue = queue;
+    this.#unfinished = unfinished;
     // Node removes its own listener at a CONNECT or an upgrade.
     this.on('error', () => undefined);
     this.on('resume', () => this.#queue.add(this));
@@ -94,24 +100,25 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
   }
 
-  /** Whether the response is the last one: the connection drains, and no request follows. */
+  /** Whether the response is the last one: no request follows that is answered. */
   get isLastRequest(): boolean {
-    return this.client.isDraining && this.#held.length <= this.#bodyBytesLeft;
+    return this.#isOver || (this.client.isDraining && this.#held.length <= this.#bodyBytesLeft);
   }
 
   /** Starts with the bytes that the client has sent already. */
   start(head: Buffer, rest: Buffer): void {
     this.#firstPiece = head;
-    this.#held = rest;
+    this.#hold(rest);
     if (this.#hasBytes) this.client.pause();
     this.#queue.add(this);
   }
 
   takeRead(bytes: Buffer, length: number): void {
-    const read = Buffer.from(bytes.subarray(0, length));
-    this.#held = this.#held.length === 0 ? read : Buffer.concat([this.#held, read]);
     // Not read again before these bytes have had their turn.
     this.client.pause();
+    if (this.#isOver) return;
+    const read = Buffer.from(bytes.subarray(0, length));
+    this.#hold(this.#held.length === 0 ? read : Buffer.concat([this.#held, read]));
     this.#queue.add(this);
   }
 
@@ -143,8 +150,22 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   stop(): Buffer {
     this.#isOver = true;
     const held = this.#held;
-    this.#held = NOTHING;
+    this.#hold(NOTHING);
     return held;
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#held = bytes;
+    // A part of a read keeps all of it in memory.
+    this.#unfinished.note(this, bytes.length === 0 ? 0 : bytes.buffer.byteLength);
+  }
+
+  /** The requests that wait for a response are dropped unread; a body is on its way to the request. */
+  refuseUnfinished(): void {
+    const { exchange } = this;
+    if (exchange === undefined || !exchange.request.complete) return;
+    this.stop();
+    exchange.response.once('close', () => this.destroySoon());
   }
 
   get isStopped(): boolean {
@@ -202,6 +223,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
   }
 
   override _destroy(_error: Error | null, done: Done): void {
+    this.stop();
     if (!this.client.isEnding) this.client.socket.destroy();
     done();
   }
@@ -257,7 +279,7 @@ export class RequestStream extends Duplex implements ConnectionHandler, Pumpable
     if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
     const length = Math.min(this.#pieceLength(), this.#held.length);
     const piece = this.#held.subarray(0, length);
-    this.#held = length === this.#held.length ? NOTHING : this.#held.subarray(length);
+    this.#hold(length === this.#held.length ? NOTHING : this.#held.subarray(length));
     this.#lastBytes = (this.#lastBytes + piece.toString('latin1', Math.max(0, length - 3))).slice(
       -3,
     );
