@@ -381,7 +381,7 @@ test('a listing without the records in which its markets were listed is noticed'
   // The terms of a market may have changed later, or only the auction.
   assert.match(
     stderr,
-    /the archive is damaged: the listing of height \d+ (has no market 0|is \[\[)/,
+    /the archive is damaged: the listing of height \d+ (has no market \d+|is \[\[)/,
   );
   assert.ok(stderr.length < 1000, `${stderr.length} characters`);
 });
