@@ -6,6 +6,7 @@ import { formatQuestion, formatRequest } from '../http/service.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';
+import { metricsOf } from './metrics.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';
 
 // The answers say how long ago things were.
@@ -16,10 +17,12 @@ const [user] = lanes.users;
 const BODY = '{"type":"perpDexs"}';
 
 /** As short as a question can be. */
-const SHORT = Buffer.from(
-  `POST /${free}/info HTTP/1.1\r\nHost:a\r\nContent-Type:application/json\r\n` +
-    `Content-Length:${BODY.length}\r\n\r\n${BODY}`,
-);
+function formatShort(key: string): Buffer {
+  const head = `POST /${key}/info HTTP/1.1\r\nHost:a\r\nContent-Type:application/json\r\n`;
+  return Buffer.from(`${head}Content-Length:${BODY.length}\r\n\r\n${BODY}`);
+}
+
+const SHORT = formatShort(free);
 
 const spaced = `{"type": "clearinghouseState", "user": "${user}", "dex": ""}`;
 const chunks = `5\r\n${BODY.slice(0, 5)}\r\ne;a=b\r\n${BODY.slice(5)}\r\n0\r\nX-Late: 1\r\n\r\n`;
@@ -107,4 +110,21 @@ test('cut at pairs of bytes: a short question', ALSO_FULL, async () => {
   const firsts = places.filter((_, index) => index % PAIR_STEP === 0);
   const count = firsts.reduce((sum, first) => sum + SHORT.length - 1 - first, 0);
   assert.equal(await compareCuts(everyPair(SHORT)), count);
+});
+
+test('ended at every byte, a request is refused alike, and counted once', async () => {
+  const both = await openBothLanes({ after });
+  const short = formatShort(both.keySets[0].free);
+  const bytes = Buffer.concat([short, Buffer.from('\r\n'), short]);
+  const queue = bytes.keys();
+  const work = async () => {
+    for (const length of queue) {
+      const reads = cutAt(bytes.subarray(0, length + 1), []);
+      await compare(both, { reads, ending: 'hangs up', isSlow: false });
+    }
+  };
+  await Promise.all(Array.from({ length: PLACES }, work));
+  const counted = await metricsOf(both.fast);
+  assert.deepEqual(counted, await metricsOf(both.plain));
+  assert.ok(counted.some((line) => /requests_total.*status="400"/.test(line)));
 });

@@ -29,11 +29,15 @@ export function readBody(
     request.on('end', () => body.finish());
     request.on('error', reject);
     // A body that is cut short has no other event if the client ended its side in order.
-    response.once('close', () => body.release());
+    response.once('close', () => {
+      body.release();
+      reject(CUT_SHORT);
+    });
   });
 }
 
 const NOTHING = Buffer.alloc(0);
+const CUT_SHORT = new Error('the client ended its side in the middle of the body');
 
 class UnfinishedBody implements UnfinishedRequest {
   readonly #terms: BodyTerms;
