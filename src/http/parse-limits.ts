@@ -1,6 +1,6 @@
 /**
  * A text that costs far more to parse than any question: 64 KiB of nested arrays or of numbers take a
- * hundred times as long as an answer. No question comes near these counts, so they are refused unparsed.
+ * hundred times as long as an answer, and 1 KiB of nested arrays ten times. No question comes near these counts, so they are refused unparsed.
  */
 
 /** Of each of these, in strings as well. */
@@ -11,7 +11,7 @@ const COMMAS_MAX = 2048;
 /** Of each of these in a query string, where a list has one for each item. */
 const QUERY_MARKS = ['&', ',', '%', '+'] as const;
 const QUERY_MARKS_MAX = 1024;
-/** Texts up to this length cost little, whatever is in them. */
+/** Texts up to this length cost little, if they have no more marks than that. */
 const CHEAP_LENGTH = 1024;
 
 /** Whether a text of this many bytes may cost much: then its key has something left before it is read. */
@@ -29,7 +29,7 @@ export function weighLength(length: number): number {
 
 /** What there is too much of, as an error message has it; undefined if it may be parsed. */
 export function findExcess(text: string): string | undefined {
-  if (!isLengthy(text.length)) return undefined;
+  if (text.length <= MARKS_MAX) return undefined;
   const mark = MARKS.find((each) => hasMore(text, each, MARKS_MAX));
   if (mark !== undefined) return `more than ${MARKS_MAX} of "${mark}"`;
   return hasMore(text, ',', COMMAS_MAX) ? `more than ${COMMAS_MAX} of ","` : undefined;

@@ -12,6 +12,8 @@ import { TurnOrder } from './turn-order.ts';
 const INTERVAL_MS = 20;
 /** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
 const INTERVAL_REFUSALS_MAX = 10;
+/** One that ends its connection, such as that of a body over the limit, takes as long as so many others. */
+const LAST_COUNTS = 5;
 
 /** What a question to the exchange is refused for at no weight, when the exchange was not asked. */
 const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
@@ -32,6 +34,8 @@ export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean)
 
 interface WaitingRefusal {
   readonly keyId: string;
+  /** How many refusals it counts as. */
+  readonly count: number;
   send(): void;
 }
 
@@ -43,7 +47,8 @@ export class RefusalPace {
 
   /** The reply, or a promise of it if the key has had its part of this interval. */
   pass(reply: Reply, keyId: string, abandonment: Abandonment): Reply | Promise<Reply> {
-    if (abandonment.refusal !== undefined || this.#tryCount(keyId)) return reply;
+    const count = reply.isLast ? LAST_COUNTS : 1;
+    if (abandonment.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
     return new Promise((resolve) => {
       const end = () => {
         this.#waiting.delete(refusal);
@@ -53,17 +58,17 @@ export class RefusalPace {
         abandonment.delete(end);
         resolve(reply);
       };
-      const refusal = { keyId, send };
+      const refusal = { keyId, count, send };
       this.#waiting.add(refusal);
       abandonment.add(end);
     });
   }
 
   /** Counts a refusal of the key; false if this interval's are used up. */
-  #tryCount(keyId: string): boolean {
-    const count = this.#counts.get(keyId) ?? 0;
-    if (count >= INTERVAL_REFUSALS_MAX) return false;
-    this.#counts.set(keyId, count + 1);
+  #tryCount(keyId: string, count: number): boolean {
+    const counted = this.#counts.get(keyId) ?? 0;
+    if (counted + count > INTERVAL_REFUSALS_MAX) return false;
+    this.#counts.set(keyId, counted + count);
     this.#timer ??= setTimeout(() => this.#startInterval(), INTERVAL_MS);
     return true;
   }
@@ -71,7 +76,7 @@ export class RefusalPace {
   #startInterval(): void {
     this.#timer = undefined;
     this.#counts.clear();
-    const mayCome = (keyId: string) => this.#tryCount(keyId);
+    const mayCome = (keyId: string, { count }: WaitingRefusal) => this.#tryCount(keyId, count);
     let next = this.#waiting.take(mayCome);
     while (next !== undefined) {
       next.send();

@@ -22,9 +22,9 @@ export class TurnOrder<T extends OfKey> {
   }
 
   /** Takes the next item of the next key, whose turn is then last again; undefined if there is none. */
-  take(mayCome: (keyId: string) => boolean = () => true): T | undefined {
+  take(mayCome: (keyId: string, item: T) => boolean = () => true): T | undefined {
     for (const [keyId, items] of this.#byKey) {
-      if (!mayCome(keyId)) continue;
+      if (!mayCome(keyId, items[0])) continue;
       this.#byKey.delete(keyId);
       const item = items.shift();
       if (items.length > 0) this.#byKey.set(keyId, items);

@@ -114,7 +114,7 @@ export class PastQuestion implements HistoryQuestion {
     const question = this.#question;
     question.validate(state);
     const subjects = question.subjects(state);
-    yield WEIGHT_SHARES.moment;
+    yield WEIGHT_SHARES.moment + subjects.length * WEIGHT_SHARES.account;
     for (const subject of subjects) {
       past.load(subject);
       yield 0;

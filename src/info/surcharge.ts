@@ -6,9 +6,10 @@
 
 import type { ArchiveReads, HistoryView } from './history-view.ts';
 
-/** Powers of two, so that sums are exact: the denominators are in the documents. */
+/** Whole numbers, or powers of two, so that sums are exact: the denominators are in the documents. */
 export const WEIGHT_SHARES = {
   moment: 10,
+  account: 3,
   point: 1 / 16,
   mark: 1 / 16,
   change: 1 / 32,
@@ -22,6 +23,7 @@ export const WEIGHT_SHARES = {
  */
 export const SHARE_TEXTS: Readonly<Record<ShareName, string>> = {
   moment: 'a question with `atHeight` or `atTime`',
+  account: 'an account, or the stakes of an address, that such a question is about',
   point: 'a point of a series that is asked for',
   mark: 'an open position each time that it is valued, or a market of an answer about all of them',
   change: 'a change of the account, or of one of its positions, by a block',
@@ -31,7 +33,7 @@ export const SHARE_TEXTS: Readonly<Record<ShareName, string>> = {
 export type ShareName = keyof typeof WEIGHT_SHARES;
 
 /** A question about the present that names a moment. */
-const MOMENT_SHARES: readonly ShareName[] = ['moment', 'mark', 'change'];
+const MOMENT_SHARES: readonly ShareName[] = ['moment', 'account', 'mark', 'change'];
 
 /**
  * A share as a whole number or a fraction: "10", "1/16".

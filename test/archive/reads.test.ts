@@ -75,15 +75,15 @@ function surchargeOf(question: HistoryQuestion, history: Parameters<HistoryQuest
   return surcharge;
 }
 
-test('an account at a past height weighs 10, its open positions and the changes that are read', async () => {
+test('an account at a past height weighs 13, its open positions and the changes that are read', async () => {
   const data = await makeLedger(place(), lines);
   await archiveOnce(data);
   await withArchive(data, (history) => {
     for (const [atHeight, weight] of [
-      [1, 10],
-      [2, 10 + 2 / 16 + 3 / 32],
-      [3, 10 + 2 / 16 + 5 / 32],
-      [6, 10 + 1 / 16 + 8 / 32],
+      [1, 13],
+      [2, 13 + 2 / 16 + 3 / 32],
+      [3, 13 + 2 / 16 + 5 / 32],
+      [6, 13 + 1 / 16 + 8 / 32],
     ]) {
       const question = readQuestion({ type: 'clearinghouseState', user: USER, atHeight });
       assert.equal(2 + surchargeOf(question as HistoryQuestion, history), weight, `at ${atHeight}`);

@@ -22,7 +22,7 @@ const USERS = Array.from(
 const BATCH = { type: 'batchClearinghouseStates', users: USERS };
 /** A question of a thousand steps, each of which takes a slice. */
 const LONG_AGO = { ...BATCH, atHeight: 1 };
-const WEIGHT = 2 * SUBJECTS;
+const WEIGHT = 10 + 3 * SUBJECTS;
 const STEP_MS = 0.3;
 /** The step at which something happens, and after which few more may follow, on however busy a machine. */
 const STEP = 10;

@@ -20,8 +20,10 @@ function openPace(context: TestContext) {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const pace = new RefusalPace();
   const come: string[] = [];
-  const refuse = (keyId: string, abandonment = new Abandonment()) => {
-    const reply = pace.pass(new Reply(429, ''), keyId, abandonment);
+  const refuse = (keyId: string, abandonment = new Abandonment(), isLast = false) => {
+    const refusal = new Reply(429, '');
+    refusal.isLast = isLast;
+    const reply = pace.pass(refusal, keyId, abandonment);
     if (reply instanceof Promise) void reply.then(() => come.push(keyId));
     else come.push(keyId);
   };
@@ -64,6 +66,17 @@ test('other keys do not wait for one that is refused often', async (context) => 
   await passInterval();
   refuse('quiet');
   assert.equal(come.at(-1), 'quiet');
+});
+
+test('a refusal that ends its connection counts as five', async (context) => {
+  const { come, refuse, passInterval } = openPace(context);
+  refuseTimes(5, () => refuse('loud', undefined, true));
+  assert.equal(come.length, 2);
+  await passInterval();
+  assert.equal(come.length, 4);
+  refuse('loud');
+  await passInterval();
+  assert.equal(come.length, 6);
 });
 
 test('no refusal waits on a connection that has ended or is to end', async (context) => {

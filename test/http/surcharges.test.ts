@@ -49,7 +49,7 @@ test('a question about the past weighs what it reads, if that is more than its b
   let left = 1000;
   for (const [question, weight] of [
     [{ type: 'clearinghouseState', user: USER }, 2],
-    [{ type: 'clearinghouseState', user: USER, atHeight: 1 }, 10],
+    [{ type: 'clearinghouseState', user: USER, atHeight: 1 }, 13],
     [{ type: 'delegations', user: USER, atHeight: 1 }, 20],
     [{ type: 'accountHistory', user: USER, step: 500 }, 20],
     [{ type: 'portfolio', user: USER }, 20],

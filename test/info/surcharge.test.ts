@@ -103,10 +103,10 @@ test('a portfolio is charged for the points of its periods', () => {
   assert.equal(sum(surchargesOf({ type: 'portfolio', user: USER }, history)), 0);
 });
 
-test('a question about a moment weighs at least 10', () => {
+test('a question about an account at a moment weighs at least 13', () => {
   const { history } = foldedHistory(BLOCKS);
   for (const [type, surcharge] of [
-    ['clearinghouseState', 8],
+    ['clearinghouseState', 11],
     ['delegations', 0],
   ] as const) {
     assert.equal(sum(surchargesOf({ type, user: USER, atHeight: 2 }, history)), surcharge, type);
