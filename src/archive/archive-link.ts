@@ -33,7 +33,7 @@ export class ArchiveLink {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void>;
   #isClosed = false;
-  /** Why the archive is not answered from; undefined if it is, or there is none. */
+  /** Why questions about the past are refused; undefined if they are answered, or no archive exists. */
   #failure: Error | undefined;
   #lastWarning = '';
 

@@ -32,7 +32,7 @@ function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   );
 }
 
-/** An environment may be shared by commands of which each needs another part of it, so this is no error. */
+/** Several commands may share an environment, and each reads a part of it: a warning, not an error. */
 function adviseOnUseless(
   { needs = [], variable, file }: Setting,
   values: Readonly<Record<string, unknown>>,

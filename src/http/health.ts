@@ -19,7 +19,7 @@ export interface DiskReport {
   readonly warning?: string;
 }
 
-/** Empty if there is no archive. */
+/** Has no fields if no archive exists. */
 export interface PastHealth {
   /** What the archive holds, which is a moment behind the ledger. */
   readonly archive?: KeptPast;

@@ -96,7 +96,7 @@ export class PastAnswers {
     this.#options = options;
   }
 
-  /** Undefined if there is no archive; a refusal if it cannot be read, or is of another ledger. */
+  /** Undefined if no archive exists; a refusal if the archive cannot be read or belongs to another ledger. */
   range(): HistoryRange | RequestError | undefined {
     return this.#guard(() => this.#findOwn()?.range());
   }

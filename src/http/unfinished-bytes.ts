@@ -36,7 +36,7 @@ export class UnfinishedBytes {
     this.#bytesMax = Math.max(UNFINISHED_BYTES_MAX, LONGEST_BODIES * bodyBytesMax);
   }
 
-  /** Notes the size of the buffer that a request is kept in; 0 if there is none any more. */
+  /** Notes the size of a request's buffer; 0 once the buffer is released. */
   note(request: UnfinishedRequest, bufferBytes: number): void {
     const bytes = bufferBytes > UNCOUNTED_BYTES_MAX ? bufferBytes : 0;
     this.#total += bytes - (this.#bytes.get(request) ?? 0);
