@@ -1,6 +1,7 @@
 /**
  * A text that costs far more to parse than any question: 64 KiB of nested arrays or of numbers take a
- * hundred times as long as an answer, and 1 KiB of nested arrays ten times. No question comes near these counts, so they are refused unparsed.
+ * hundred times as long as an answer, 1 KiB of nested arrays ten times as long. No question comes near
+ * these counts, so such texts are refused unparsed.
  */
 
 /** Of each of these, in strings as well. */
