@@ -80,7 +80,7 @@ export class LedgerRun {
 
   async #keepWriting(name: string): Promise<void> {
     while (!this.#isOver) {
-      const writer = await this.#try(() =>
+      const writer = await this.#tryToOpen(() =>
         openJetStreamLedgerWriter({ ...this.nats.options(NAME), retryMs: APPEND_RETRY_MS }),
       );
       if (writer === undefined) await sleep(RETRY_MS);
@@ -116,7 +116,7 @@ export class LedgerRun {
 
   async #keepReading(): Promise<void> {
     for (;;) {
-      const ledger = await this.#try(() => openJetStreamLedger(this.nats.options(NAME)));
+      const ledger = await this.#tryToOpen(() => openJetStreamLedger(this.nats.options(NAME)));
       if (ledger === undefined) await sleep(RETRY_MS);
       else await this.#try(() => this.#followFrom(ledger));
       await ledger?.close();
@@ -139,16 +139,24 @@ export class LedgerRun {
     this.#read.push(block);
   }
 
+  /**
+   * A server that was paused, or cut off, may believe for some seconds that it still leads, and does not
+   * know a ledger made in the meantime. Once the ledger was read, that is not an excuse.
+   */
+  #tryToOpen<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const excused = this.isMended && this.#acknowledged.size > 0 ? [] : ['missing'];
+    return this.#try(work, excused);
+  }
+
   /** Undefined after an error that faults may cause; others are failures. */
-  async #try<T>(work: () => Promise<T>): Promise<T | undefined> {
+  async #try<T>(work: () => Promise<T>, excused: string[] = []): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
       const name = this.kernel.current.name;
       this.kernel.trace(`${name}: ${(error as Error).message}`);
       const fault = error instanceof LedgerError ? error.fault : 'unexpected';
-      const isMissing = fault === 'missing' && this.#acknowledged.size === 0;
-      const isCaused = ['busy', 'conflict', 'unavailable'].includes(fault) || isMissing;
+      const isCaused = ['busy', 'conflict', 'unavailable', ...excused].includes(fault);
       if (!isCaused) this.failures.push(`${name}: ${fault}: ${(error as Error).stack}`);
       return undefined;
     }
