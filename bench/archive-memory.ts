@@ -11,7 +11,7 @@ import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer
 import { CHAIN_START } from '../src/ledger/hash-chain.ts';
 import { Replica } from '../src/replica/replica.ts';
 import { createState } from '../src/state/state.ts';
-import { MAIN } from '../test/paths.ts';
+import { MAIN } from '../tools/harness/paths.ts';
 import { rssAnonMegabytes } from './process-usage.ts';
 import { atMost, type Goal, printTable } from './report.ts';
 

@@ -11,9 +11,9 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { Roster } from '../src/feed/simulator/roster.ts';
+import { Roster } from '../src/simulator/roster.ts';
 import { launch } from '../test/browser/browser.ts';
-import { start } from '../test/cli/program.ts';
+import { start } from '../tools/harness/program.ts';
 import { spreadOf } from './measure.ts';
 import { formatSpread, printTable } from './report.ts';
 

@@ -20,7 +20,7 @@ import { nextBlock } from '../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../src/ledger/jetstream/jetstream-writer.ts';
 import type { LedgerWriter } from '../src/ledger/ledger.ts';
 import { natsOptions, startNats } from '../test/cluster/nats-servers.ts';
-import { MAIN } from '../test/paths.ts';
+import { MAIN } from '../tools/harness/paths.ts';
 import { buildLedger, randomQuestions, usersOf } from './dataset.ts';
 import { askForAccount } from './exchange.ts';
 import { spreadOf } from './measure.ts';

@@ -2,12 +2,12 @@
 
 import { formatAddress } from '../src/exact/address.ts';
 import { Committer } from '../src/feed/committer.ts';
-import { createSimulator } from '../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../src/info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../src/ledger/hash-chain.ts';
 import { Replica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
+import { createSimulator } from '../src/simulator/simulator.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
 import { createState, type StateView } from '../src/state/state.ts';
 

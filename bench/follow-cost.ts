@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunningStub } from '../test/follow/running-stub.ts';
+import type { RunningStub } from '../tools/harness/running-stub.ts';
 import {
   askForAll,
   type Cleanup,

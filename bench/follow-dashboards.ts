@@ -3,7 +3,7 @@
  * they ask a follower, and if they ask the exchange itself.
  */
 
-import type { RunningStub } from '../test/follow/running-stub.ts';
+import type { RunningStub } from '../tools/harness/running-stub.ts';
 import { askForAccount } from './exchange.ts';
 import { askForAll, type Cleanup, countCalls, startFollowing, startStub } from './follow-stub.ts';
 import { spreadOf } from './measure.ts';

@@ -1,9 +1,9 @@
 /** The stub exchange, a service that follows it, and what the exchange has counted. */
 
 import path from 'node:path';
-import { RunningStub, type StubChoice } from '../test/follow/running-stub.ts';
-import { Truth } from '../test/follow/truth.ts';
-import { Client } from '../test/service/running.ts';
+import { Client } from '../tools/harness/running.ts';
+import { RunningStub, type StubChoice } from '../tools/harness/running-stub.ts';
+import { Truth } from '../tools/stub-exchange/truth.ts';
 import { createKey, PATIENCE } from './exchange.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
 

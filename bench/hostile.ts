@@ -15,7 +15,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { formatQuestion } from '../test/http/service.ts';
+import { formatQuestion } from '../tools/harness/service.ts';
 import { createKey } from './exchange.ts';
 import { askForAll, type Cleanup, startFollowing, startStub } from './follow-stub.ts';
 import { Clients, type Group, type GroupRun } from './hostile-clients.ts';

@@ -7,8 +7,8 @@
 import { USD_DECIMALS } from '../src/events/fields.ts';
 import { formatAddress } from '../src/exact/address.ts';
 import { formatUnits, powerOfTen } from '../src/exact/decimal.ts';
-import { stepOfFigures } from '../src/feed/simulator/prices.ts';
-import { Random } from '../src/feed/simulator/random.ts';
+import { stepOfFigures } from '../src/simulator/prices.ts';
+import { Random } from '../src/simulator/random.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
 import { FIRST_POSITION, marketOfTerms, NEXT_POSITION, TERMS } from '../src/state/columns.ts';
 import type { StateView } from '../src/state/state.ts';

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { PROJECT } from '../test/paths.ts';
+import { PROJECT } from '../tools/harness/paths.ts';
 import { askForAccount, buildExchange, PATIENCE } from './exchange.ts';
 import { printTable } from './report.ts';
 import { requireTools } from './required-tools.ts';

@@ -19,7 +19,7 @@ import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
 import { drawWishes, requireOpenFiles } from '../test/push/crowd.ts';
 import { createLiveLedger } from '../test/push/live-ledger.ts';
-import { Client } from '../test/service/running.ts';
+import { Client } from '../tools/harness/running.ts';
 import { findTypicalAnswer, usersOf } from './dataset.ts';
 import { createKey, PATIENCE } from './exchange.ts';
 import { type Spread, spreadOf } from './measure.ts';

@@ -5,15 +5,15 @@
 
 import { parseBlock } from '../src/events/event.ts';
 import { formatUnits } from '../src/exact/decimal.ts';
-import type { FollowPush } from '../src/feed/follow/follow-subscriptions.ts';
-import type { PostOutcome } from '../src/feed/follow/upstream/upstream-http.ts';
-import type { PushHandler } from '../src/feed/follow/upstream/upstream-push.ts';
-import type { UpstreamSubscription } from '../src/feed/follow/upstream/upstream-subscription.ts';
-import { Random } from '../src/feed/simulator/random.ts';
+import { Random } from '../src/simulator/random.ts';
 import { applyBlock } from '../src/state/fold.ts';
 import { createState } from '../src/state/state.ts';
-import { DialectAnswers, type Question } from '../test/follow/dialect-answers.ts';
+import type { PushHandler } from '../src/upstream/client/push/upstream-push.ts';
+import type { UpstreamSubscription } from '../src/upstream/client/push/upstream-subscription.ts';
+import type { PostOutcome } from '../src/upstream/client/upstream-http.ts';
+import type { FollowPush } from '../src/upstream/follower/push/follow-subscriptions.ts';
 import type { VirtualClock } from '../test/follow/virtual-clock.ts';
+import { DialectAnswers, type Question } from '../tools/stub-exchange/dialect-answers.ts';
 
 const MARKETS = 525;
 /** The others are delisted: their marks stay as they are. */

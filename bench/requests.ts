@@ -1,7 +1,7 @@
 /** Requests of other kinds than whole ones that are answered, each beside those, from one load program. */
 
 import type { Budget } from '../src/config/budget.ts';
-import { Client } from '../test/service/running.ts';
+import { Client } from '../tools/harness/running.ts';
 import { askForAccount, createKey, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { cpuSecondsOfAll } from './process-usage.ts';

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAIN } from '../test/paths.ts';
+import { MAIN } from '../tools/harness/paths.ts';
 
 const HOST = '127.0.0.1';
 const READY_MS_MAX = 60_000;

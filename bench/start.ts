@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../test/service/running.ts';
+import { Client } from '../tools/harness/running.ts';
 import { askForAccount, createKey, PATIENCE } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { rssAnonMegabytes } from './process-usage.ts';

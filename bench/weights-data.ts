@@ -7,11 +7,11 @@
 import { keepArchive } from '../src/archive/keep-archive.ts';
 import { USD_DECIMALS } from '../src/events/fields.ts';
 import { formatUnits } from '../src/exact/decimal.ts';
-import { Random } from '../src/feed/simulator/random.ts';
-import { createSimulator, type Simulator } from '../src/feed/simulator/simulator.ts';
 import { openStorage } from '../src/replica/storage.ts';
+import { Random } from '../src/simulator/random.ts';
+import { createSimulator, type Simulator } from '../src/simulator/simulator.ts';
 import type { StateView } from '../src/state/state.ts';
-import { appendChunks } from '../test/replica/data-directory.ts';
+import { appendChunks } from '../tools/harness/data-directory.ts';
 import { usersOf } from './dataset.ts';
 
 const ACCOUNTS = 2_000;

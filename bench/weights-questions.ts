@@ -1,9 +1,9 @@
 /** The questions of `weights.ts`: every type, about ordinary accounts and whales, and what is refused. */
 
-import { Random } from '../src/feed/simulator/random.ts';
 import { ALL_TYPES } from '../src/info/registry.ts';
 import { POINTS_MAX } from '../src/info/time-range.ts';
-import { formatQuestion, formatRequest } from '../test/http/service.ts';
+import { Random } from '../src/simulator/random.ts';
+import { formatQuestion, formatRequest } from '../tools/harness/service.ts';
 import { UNTRADED, type WeightsData, WHALES } from './weights-data.ts';
 
 /** The question that all others are compared with. */

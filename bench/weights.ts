@@ -17,7 +17,7 @@ import { Budgets } from '../src/access/budgets.ts';
 import { ArchiveLink } from '../src/archive/archive-link.ts';
 import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { createInProcess, listenLocally, openGround } from '../test/http/in-process.ts';
-import { createKey } from '../test/http/service.ts';
+import { createKey } from '../tools/harness/service.ts';
 import { ask, forkScript, stopChild } from './child.ts';
 import { LongestSlice } from './longest-slice.ts';
 import { printTable } from './report.ts';

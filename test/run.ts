@@ -11,10 +11,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { SEED } from '../tools/harness/seed.ts';
+import { LINES_FOLDER } from '../tools/harness/simulated-lines.ts';
 import { checkCoverage } from './coverage.ts';
 import { isLongRun, ONLY_LONG } from './scale.ts';
-import { SEED } from './seed.ts';
-import { LINES_FOLDER } from './simulated-lines.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 /** Suites spend much of their time waiting for processes that they have started. */

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PROJECT } from './paths.ts';
+import { PROJECT } from '../tools/harness/paths.ts';
 import { isLongRun, scale } from './scale.ts';
 
 const COMPILED = import.meta.dirname;
@@ -220,13 +220,14 @@ const ALL: Suite[] = [
   testSuite('replica', { seconds: 180, longSeconds: 300, filesAtATime: 2, isCounted: true }),
   testSuite('twin', { seconds: 180, longSeconds: 300, filesAtATime: 2, isTogether: true }),
   testSuite('docs', { seconds: 180, filesAtATime: scale(2, 1) }),
-  testSuite('feed', { seconds: 240, filesAtATime: 2, isTogether: true }),
+  testSuite('upstream', { seconds: 240, filesAtATime: 2, isTogether: true }),
   testSuite('ledger', { seconds: 180, isCounted: true }),
   testSuite('state', { seconds: 120, isTogether: true, isCounted: true }),
   testSuite('exact', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('events', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('info', { seconds: 120, isTogether: true, isCounted: true }),
-  testSuite('wanted', { seconds: 60 }),
+  testSuite('feed', { seconds: 60, isTogether: true }),
+  testSuite('simulator', { seconds: 120, isTogether: true }),
   testSuite('mutations', { seconds: 60, longSeconds: 240 }),
   testSuite('structure', { seconds: 60 }),
   testSuite('web', { seconds: 120, isTogether: true }),

@@ -9,10 +9,10 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { Roster } from '../src/feed/simulator/roster.ts';
+import { Roster } from '../src/simulator/roster.ts';
 import { launch } from '../test/browser/browser.ts';
-import { start } from '../test/cli/program.ts';
-import { PROJECT } from '../test/paths.ts';
+import { PROJECT } from '../tools/harness/paths.ts';
+import { start } from '../tools/harness/program.ts';
 
 const FOLDER = path.join(PROJECT, 'docs/images');
 const SEED = '11';

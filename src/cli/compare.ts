@@ -2,25 +2,25 @@
 
 import type { Settings } from '../config/settings.ts';
 import { formatAddress } from '../exact/address.ts';
+import { createState } from '../state/state.ts';
+import { openUpstream, type UpstreamQuestion } from '../upstream/client/upstream.ts';
+import { readUpstreamAddress } from '../upstream/client/upstream-address.ts';
 import {
   type AccountReading,
   readAccountAnswer,
   withCollateral,
-} from '../feed/follow/dialect/account-answer.ts';
+} from '../upstream/dialect/account-answer.ts';
 import {
   type ComparedFigure,
   compareAccount,
   isCollateralSuspected,
-} from '../feed/follow/dialect/account-check.ts';
-import { findCollateral } from '../feed/follow/dialect/collateral.ts';
-import { DialectError, type Mismatch } from '../feed/follow/dialect/dialect.ts';
-import { NO_DEXES, readMeta, readPerpDexs } from '../feed/follow/dialect/market-answers.ts';
-import { createDirectory, type MarketDirectory } from '../feed/follow/dialect/market-directory.ts';
-import { readCollateral, readMode, UNIFIED_MODE } from '../feed/follow/dialect/spot-answer.ts';
-import { requestHeadersOf } from '../feed/follow/request-headers.ts';
-import { openUpstream, type UpstreamQuestion } from '../feed/follow/upstream/upstream.ts';
-import { readUpstreamAddress } from '../feed/follow/upstream/upstream-address.ts';
-import { createState } from '../state/state.ts';
+} from '../upstream/dialect/account-check.ts';
+import { findCollateral } from '../upstream/dialect/collateral.ts';
+import { DialectError, type Mismatch } from '../upstream/dialect/dialect.ts';
+import { NO_DEXES, readMeta, readPerpDexs } from '../upstream/dialect/market-answers.ts';
+import { createDirectory, type MarketDirectory } from '../upstream/dialect/market-directory.ts';
+import { readCollateral, readMode, UNIFIED_MODE } from '../upstream/dialect/spot-answer.ts';
+import { requestHeadersOf } from '../upstream/follower/request-headers.ts';
 import type { Command } from './command.ts';
 
 const settings = ['upstream', 'upstreamHeader', 'user', 'dex'] as const;

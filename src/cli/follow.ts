@@ -1,10 +1,10 @@
 /** `perpinfo follow`: a live exchange into a ledger, as its one writer. */
 
 import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
-import { FOLLOW_SETTINGS } from '../feed/follow/follow-settings.ts';
-import { openFollowFeed } from '../feed/follow/open-follow-feed.ts';
 import { createLog, LOG_SETTINGS, STANDARD_OUTPUT } from '../service/log.ts';
 import { runFollower } from '../service/run-follower.ts';
+import { FOLLOW_SETTINGS } from '../upstream/follower/follow-settings.ts';
+import { openFollowFeed } from '../upstream/follower/open-follow-feed.ts';
 import type { Command } from './command.ts';
 
 const settings = ['upstream', ...FOLLOW_SETTINGS, ...FEED_SETTINGS, ...LOG_SETTINGS] as const;

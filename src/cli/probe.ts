@@ -2,8 +2,8 @@
 
 import { writeFile } from 'node:fs/promises';
 import { UsageError } from '../config/usage-error.ts';
-import { PROBE_BUDGET, probeServer } from '../feed/follow/probe/open-probe.ts';
-import { formatReport } from '../feed/follow/probe/probe-report.ts';
+import { PROBE_BUDGET, probeServer } from '../upstream/probe/open-probe.ts';
+import { formatReport } from '../upstream/probe/probe-report.ts';
 import type { Command } from './command.ts';
 import { compareWith } from './compare.ts';
 

@@ -2,7 +2,6 @@
 
 import { UsageError } from '../config/usage-error.ts';
 import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
-import { FOLLOW_SETTINGS } from '../feed/follow/follow-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { createLog, LOG_SETTINGS, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/log.ts';
 import {
@@ -11,6 +10,7 @@ import {
   runService,
   SERVE_SETTINGS,
 } from '../service/run-service.ts';
+import { FOLLOW_SETTINGS } from '../upstream/follower/follow-settings.ts';
 import type { Command } from './command.ts';
 import { closeStandardInput, readStandardInput } from './standard-input.ts';
 
@@ -53,7 +53,7 @@ export const serve: Command<(typeof settings)[number]> = {
       checkFeedSettings(chosen);
       const openFeed = async () => {
         // Only a service that follows loads what it takes.
-        const { openFollowFeed } = await import('../feed/follow/open-follow-feed.ts');
+        const { openFollowFeed } = await import('../upstream/follower/open-follow-feed.ts');
         return openFollowFeed(follow, chosen, options.log);
       };
       return runFollowingService({ ...options, openFeed });

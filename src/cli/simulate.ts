@@ -1,6 +1,6 @@
 /** `perpinfo simulate`: a simulated exchange's blocks on standard output. */
 
-import { createSimulator } from '../feed/simulator/simulator.ts';
+import { createSimulator } from '../simulator/simulator.ts';
 import type { Command } from './command.ts';
 
 const settings = ['blocks', 'accounts', 'seed', 'interval'] as const;

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextBlock } from '../ledger/hash-chain.ts';
 import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
+import type { Simulator } from '../simulator/simulator.ts';
 import type { StateView } from '../state/state.ts';
 import type { WriterState } from './block-writer.ts';
 import type { Feed, FeedBlock } from './feed.ts';
-import type { Simulator } from './simulator/simulator.ts';
 
 function makeBlock(simulator: Simulator): [FeedBlock] {
   return [{ line: Buffer.from(simulator.next(Date.now())) }];

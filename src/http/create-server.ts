@@ -4,19 +4,19 @@ import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http'
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.ts';
 import type { LiveState } from '../replica/live-state.ts';
-import type { WantedClient } from '../wanted/wanted.ts';
-import type { Answers } from './answers.ts';
-import { connectionsMaxOf } from './connections/file-descriptors.ts';
-import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './connections/timeouts.ts';
-import type { Counters } from './counters.ts';
-import type { DiskReport } from './health.ts';
-import { InfoServer } from './info-server.ts';
-import { Interruptions } from './node/interruptions.ts';
-import { RequestHandler } from './node/request-handler.ts';
-import { asRequestStream } from './node/request-stream.ts';
-import { offersPush } from './node/upgrade-offer.ts';
+import type { WantedClient } from '../upstream/channel/wanted.ts';
+import type { Answers } from './answering/answers.ts';
+import type { Counters } from './answering/counters.ts';
+import type { DiskReport } from './pages/health.ts';
 import type { Push } from './push/push.ts';
-import { UnfinishedBytes } from './unfinished-bytes.ts';
+import { connectionsMaxOf } from './transport/connections/file-descriptors.ts';
+import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './transport/connections/timeouts.ts';
+import { UnfinishedBytes } from './transport/connections/unfinished-bytes.ts';
+import { InfoServer } from './transport/node/info-server.ts';
+import { Interruptions } from './transport/node/interruptions.ts';
+import { RequestHandler } from './transport/node/request-handler.ts';
+import { asRequestStream } from './transport/node/request-stream.ts';
+import { offersPush } from './transport/node/upgrade-offer.ts';
 
 export interface ServerParts {
   readonly live: LiveState;

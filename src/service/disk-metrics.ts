@@ -1,7 +1,7 @@
 /** The metrics of the disk. Every worker has the same ones, so they are not added up. */
 
 import { Gauge, type Registry } from 'prom-client';
-import type { DiskReport } from '../http/health.ts';
+import type { DiskReport } from '../http/pages/health.ts';
 
 const GAUGES: readonly {
   readonly name: string;

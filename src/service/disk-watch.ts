@@ -6,7 +6,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import type { DiskReport } from '../http/health.ts';
+import type { DiskReport } from '../http/pages/health.ts';
 import { readFreeBytes } from '../ledger/embedded/disk-failure.ts';
 import { findOpenFolder } from '../ledger/embedded/folder.ts';
 

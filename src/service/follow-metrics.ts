@@ -4,7 +4,7 @@
  */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { FollowAges, FollowStatus } from '../wanted/wanted.ts';
+import type { FollowAges, FollowStatus } from '../upstream/channel/wanted.ts';
 
 /** The values of the label `of`, by age. */
 const AGES: Readonly<Record<keyof FollowAges, string>> = {

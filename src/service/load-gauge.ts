@@ -3,7 +3,7 @@
  * is read. Above a limit, requests are refused.
  */
 
-import type { Load } from '../http/counters.ts';
+import type { Load } from '../http/answering/counters.ts';
 
 const SAMPLE_MS = 20;
 /** Weight of the earlier samples in the moving average. */

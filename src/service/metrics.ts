@@ -7,7 +7,7 @@ import {
   type GaugeConfiguration,
   type Registry,
 } from 'prom-client';
-import type { Counters, LaneExit, Work } from '../http/counters.ts';
+import type { Counters, LaneExit, Work } from '../http/answering/counters.ts';
 import { PlainHistogram } from './plain-histogram.ts';
 import { RequestTally } from './request-tally.ts';
 

@@ -12,10 +12,10 @@ import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-key-store.ts';
 import { ArchiveLink } from '../archive/archive-link.ts';
 import type { Settings } from '../config/settings.ts';
-import { Answers } from '../http/answers.ts';
+import { Answers } from '../http/answering/answers.ts';
 import { createInfoServer, SERVER_SETTINGS } from '../http/create-server.ts';
-import type { InfoServer } from '../http/info-server.ts';
 import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
+import type { InfoServer } from '../http/transport/node/info-server.ts';
 import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
 import {
@@ -24,8 +24,8 @@ import {
   SnapshotKeeper,
 } from '../replica/snapshot-keeper.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
-import { createWantedClient } from '../wanted/open-wanted.ts';
-import type { WantedClient } from '../wanted/wanted.ts';
+import { createWantedClient } from '../upstream/channel/open-wanted.ts';
+import type { WantedClient } from '../upstream/channel/wanted.ts';
 import { addDiskMetrics } from './disk-metrics.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { FollowMetrics } from './follow-metrics.ts';

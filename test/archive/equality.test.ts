@@ -5,15 +5,20 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { History } from '../../src/archive/history.ts';
 import { type Address, formatAddress } from '../../src/exact/address.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import {
+  blockAfter,
+  FIRST_BLOCK,
+  randomBlock,
+  USERS,
+} from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED, SEED_NOTE } from '../seed.ts';
-import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from '../twin/random-events.ts';
 import { tryApply } from '../twin/try-apply.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 import { listBodies, Witness } from './witness.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlaces } from '../cli/program.ts';
-import { makeLedger } from '../service/running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger } from '../../tools/harness/running.ts';
 import { archiveOnce } from './archived.ts';
 
 const place = createPlaces();

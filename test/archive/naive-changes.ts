@@ -1,9 +1,9 @@
 /** Which positions a block changed, and the types of the events that did: one event is folded at a time. */
 
 import assert from 'node:assert/strict';
-import type { WireBlock, WireEvent } from '../twin/naive-block.ts';
-import { foldBlock } from '../twin/naive-fold.ts';
-import type { NaiveState } from '../twin/naive-state.ts';
+import type { WireBlock, WireEvent } from '../../tools/naive-twin/naive-block.ts';
+import { foldBlock } from '../../tools/naive-twin/naive-fold.ts';
+import type { NaiveState } from '../../tools/naive-twin/naive-state.ts';
 
 export interface Change {
   /** In the order of docs/api.md. */

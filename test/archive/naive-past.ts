@@ -4,13 +4,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { DAY_MS, type WireBlock } from '../twin/naive-block.ts';
-import { usdOf } from '../twin/naive-book.ts';
-import { writeDecimal, writeRational } from '../twin/naive-decimal.ts';
-import { type AccountFigures, figureAccount } from '../twin/naive-figures.ts';
-import { foldBlock } from '../twin/naive-fold.ts';
-import { createNaiveState, keyOf, type NaiveState } from '../twin/naive-state.ts';
-import { isLess, minus, plus, sum, times } from '../twin/rational.ts';
+import { DAY_MS, type WireBlock } from '../../tools/naive-twin/naive-block.ts';
+import { usdOf } from '../../tools/naive-twin/naive-book.ts';
+import { writeDecimal, writeRational } from '../../tools/naive-twin/naive-decimal.ts';
+import { type AccountFigures, figureAccount } from '../../tools/naive-twin/naive-figures.ts';
+import { foldBlock } from '../../tools/naive-twin/naive-fold.ts';
+import { createNaiveState, keyOf, type NaiveState } from '../../tools/naive-twin/naive-state.ts';
+import { isLess, minus, plus, sum, times } from '../../tools/naive-twin/rational.ts';
 import { type Change, changesOf } from './naive-changes.ts';
 
 const MINUTE_MS = 60_000;

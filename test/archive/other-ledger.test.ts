@@ -7,11 +7,11 @@ import { ArchiveLink } from '../../src/archive/archive-link.ts';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { readArchivedHeight } from '../../src/archive/archived-height.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../../src/ledger/ledger.ts';
-import { createPlaces, joinLines, run } from '../cli/program.ts';
-import { createKey, makeLedger, startService, until } from '../service/running.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { archiveOnce } from './archived.ts';
 
 const place = createPlaces();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LedgerError } from '../../src/ledger/ledger.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { archiveOnce } from './archived.ts';
 
 const place = createPlaces();

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { PastQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
-import { createPlaces, run } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 
 const place = createPlaces();

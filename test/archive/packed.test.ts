@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PackedReader, PackedWriter } from '../../src/archive/packed.ts';
 import { add, type Exact } from '../../src/exact/decimal.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { SEED } from '../seed.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED } from '../../tools/harness/seed.ts';
 
 const KEY = 'key';
 const CHECKSUM_BYTES = 4;

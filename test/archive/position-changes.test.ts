@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isImage } from '../../src/archive/archive-range.ts';
 import { parseAddress } from '../../src/exact/address.ts';
-import { createPlaces, run } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 
 const place = createPlaces();

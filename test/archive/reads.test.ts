@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import { readQuestion } from '../../src/info/registry.ts';
-import { createPlaces } from '../cli/program.ts';
-import { makeLedger } from '../service/running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger } from '../../tools/harness/running.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 
 const USER = `0x${'a'.repeat(40)}`;

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readArchivedHeight } from '../../src/archive/archived-height.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { readQuestion } from '../../src/info/registry.ts';
@@ -16,19 +15,20 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { pruneLedger } from '../../src/replica/retention.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { Random } from '../../src/simulator/random.ts';
 import { createState } from '../../src/state/state.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll } from '../replica/data-directory.ts';
-import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED, SEED_NOTE } from '../seed.ts';
-import type { WireEvent } from '../twin/naive-block.ts';
+import { appendAll } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import type { WireEvent } from '../../tools/naive-twin/naive-block.ts';
 import {
   type BlockSteps,
   blockAfter,
   FIRST_BLOCK,
   randomBlock,
   USERS,
-} from '../twin/random-events.ts';
+} from '../../tools/naive-twin/random-events.ts';
+import { ALSO_LONG, scale } from '../scale.ts';
 import { tryApply } from '../twin/try-apply.ts';
 import { archiveOnce, withArchive } from './archived.ts';
 import { type Asked, NaivePast, NaiveRefused } from './naive-past.ts';

@@ -6,11 +6,10 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { ALL_TYPES } from '../../src/info/registry.ts';
-import { createPlaces, joinLines, run } from '../cli/program.ts';
-import { connectPush } from '../push/push-client.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { connectPush } from '../../tools/harness/push-client.ts';
 import {
   type Answer,
   type Client,
@@ -19,7 +18,8 @@ import {
   type RunningService,
   startService,
   until,
-} from '../service/running.ts';
+} from '../../tools/harness/running.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { Witness } from './witness.ts';
 
 const place = createPlaces();

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { createPlaces, run } from '../cli/program.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { makeLedger } from '../../tools/harness/running.ts';
+import type { WireBlock } from '../../tools/naive-twin/naive-block.ts';
+import { Book, usdOf } from '../../tools/naive-twin/naive-book.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { makeLedger } from '../service/running.ts';
-import type { WireBlock } from '../twin/naive-block.ts';
-import { Book, usdOf } from '../twin/naive-book.ts';
 
 const BLOCKS = scale(300, 600);
 const ACCOUNTS = scale(4, 12);

@@ -5,11 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { PastQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 

@@ -9,16 +9,16 @@ import { openKeyReader } from '../../src/access/embedded/key-reader.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import { createPlaces, run, start } from '../cli/program.ts';
 import {
   appendAll,
   NO_SNAPSHOTS,
   restoreDirectory,
   verifyDirectory,
-} from '../replica/data-directory.ts';
+} from '../../tools/harness/data-directory.ts';
+import { createPlaces, run, start } from '../../tools/harness/program.ts';
+import { createKey } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
 
 const place = createPlaces();

@@ -11,13 +11,13 @@ import {
   FILE_HEAD_BYTES,
   PIECE_HEAD_BYTES,
 } from '../../src/backup/backup-format.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createPlaces } from '../cli/program.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { flipBit } from '../replica/damage.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
 
 const CASES = scale(60, 200, 2000);

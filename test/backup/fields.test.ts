@@ -15,14 +15,14 @@ import {
   type PieceKind,
   pieceChecksum,
 } from '../../src/backup/backup-format.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LedgerError } from '../../src/ledger/ledger.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll } from '../replica/data-directory.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { appendAll } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { backUp, restore } from './backups.ts';
 
 interface Piece {

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createPlaces, readVerification, run, start } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../replica/data-directory.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../../tools/harness/data-directory.ts';
+import { createPlaces, readVerification, run, start } from '../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { simulateLines } from '../simulated-lines.ts';
 
 const KILLS = scale(2, 2, 40);
 const BLOCKS = scale(300, 300, 2000);

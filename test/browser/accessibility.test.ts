@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, startService } from '../../tools/harness/running.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
-import { createKey, makeLedger, startService } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { startDemo } from './running-demo.ts';

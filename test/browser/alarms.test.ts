@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger, until } from '../service/running.ts';
 import { edit, openBoard, rowOf, untilKnown } from './board-page.ts';
 import { browserTest, useBrowser } from './browser.ts';
 import { formatBlock, type Held, NOBODY, USER } from './small-ledger.ts';

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { loadDashboard } from '../../src/http/pages/dashboard.ts';
-import { createPlaces } from '../cli/program.ts';
-import { PROJECT } from '../paths.ts';
-import { type Asked, makeLedger, startService } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { type Asked, makeLedger, startService } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const service = await startService(

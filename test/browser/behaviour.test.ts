@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { createPlaces, run } from '../cli/program.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
-import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
 import { placeOf, readPanels } from './page-figures.ts';
 import { startDemo } from './running-demo.ts';

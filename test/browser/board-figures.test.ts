@@ -1,9 +1,9 @@
 /** The board's figures as they move: pushed, summed and sorted. */
 
 import assert from 'node:assert/strict';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger, until } from '../service/running.ts';
 import { openBoard, readRows, rowOf, type ShownRow, untilKnown } from './board-page.ts';
 import { browserTest, useBrowser } from './browser.ts';
 import { toUnits } from './exact.ts';

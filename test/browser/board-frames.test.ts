@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { Roster } from '../../src/feed/simulator/roster.ts';
-import { createPlaces } from '../cli/program.ts';
+import { Roster } from '../../src/simulator/roster.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
 import { FULL_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
 import { startDemo } from './running-demo.ts';
 import { openStoredBoard } from './stored-board.ts';

@@ -1,7 +1,7 @@
 /** The board as a person uses it, and its rows as they are shown. */
 
 import type { Page } from 'playwright-core';
-import { until } from '../service/running.ts';
+import { until } from '../../tools/harness/running.ts';
 import { openPage, type PageOptions, untilConnected } from './browser.ts';
 
 async function paste(page: Page, list: string): Promise<void> {

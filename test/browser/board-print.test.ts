@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
 import { browserTest, useBrowser } from './browser.ts';
 import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';

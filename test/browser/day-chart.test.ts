@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createPlaces } from '../cli/program.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { FULL_ONLY, LONG_ONLY } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
 import type { DayScript, Outage, OutageKind, Told } from './day-in-page.ts';
 import { assertDrawn, type Flat, type TruePoint } from './drawn-line.ts';

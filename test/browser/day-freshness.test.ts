@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
 import type { OutageKind } from './day-in-page.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
 import { USER } from './small-ledger.ts';

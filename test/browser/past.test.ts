@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { archiveOnce } from '../archive/archived.ts';
-import { createPlaces } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from './browser.ts';
 import { FILE_MS_MAX, screenTest } from './every-screen.ts';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page, WebSocketRoute } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey, makeLedger, startService, until } from '../service/running.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
 import { readPanels } from './page-figures.ts';
 import { delegation, firstBlock, USER, VALIDATORS } from './small-ledger.ts';

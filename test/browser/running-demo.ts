@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import { type Program, start } from '../cli/program.ts';
+import { restoreFrom } from '../../tools/harness/data-directory.ts';
+import { type Program, start } from '../../tools/harness/program.ts';
+import type { Cleanup } from '../../tools/harness/running.ts';
 import { followPerpinfo, heightsAt, isFollowed } from '../follow/perpinfo-upstream.ts';
-import { restoreFrom } from '../replica/data-directory.ts';
-import type { Cleanup } from '../service/running.ts';
 import type { ShownPanel } from './page-figures.ts';
 
 /** Long enough for all tests of a file. */

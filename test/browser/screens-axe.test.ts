@@ -2,7 +2,7 @@
 
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { assertAccessible } from './axe.ts';
 import { edit, openBoard, rowOf, untilKnown } from './board-page.ts';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger, until } from '../service/running.ts';
 import { edit, openBoard, readRows, rowOf, untilKnown } from './board-page.ts';
 import { useBrowser } from './browser.ts';
 import { assertInSight, assertTone, FILE_MS_MAX, screenTest } from './every-screen.ts';

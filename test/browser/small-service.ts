@@ -6,7 +6,7 @@ import {
   makeLedger,
   type RunningService,
   startService,
-} from '../service/running.ts';
+} from '../../tools/harness/running.ts';
 import { firstBlock, type Held, USER } from './small-ledger.ts';
 
 interface SmallService {

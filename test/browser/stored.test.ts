@@ -1,9 +1,9 @@
 /** What the chart keeps in the browser: as long as its ranges, and no longer. */
 
 import assert from 'node:assert/strict';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger, until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { formatBlock } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';

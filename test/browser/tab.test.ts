@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeLedger, until } from '../service/running.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { letHide, setHidden } from './hiding.ts';
 import { formatBlock, METALS, NOBODY, USER } from './small-ledger.ts';

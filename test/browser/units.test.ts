@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
 import { openBoard, rowOf, untilKnown } from './board-page.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
 import { accountOf, delegation, type Held, OTHER, USER, VALIDATORS } from './small-ledger.ts';

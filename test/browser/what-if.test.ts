@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import {
+  type Cleanup,
+  createKey,
+  makeLedger,
+  startService,
+  until,
+} from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { type Cleanup, createKey, makeLedger, startService, until } from '../service/running.ts';
 import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
 import { FILE_MS_MAX, screenTest } from './every-screen.ts';

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { MAIN } from '../paths.ts';
-import { verifyDirectory } from '../replica/data-directory.ts';
-import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { verifyDirectory } from '../../tools/harness/data-directory.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -15,7 +13,9 @@ import {
   run,
   runShell,
   start,
-} from './program.ts';
+} from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(60);

@@ -6,9 +6,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { type AnsweredAccount, askAccount } from '../feed/follow/as-upstream.ts';
-import { DEX, market, partialLedger, TIME, USER } from '../feed/follow/ledgers.ts';
-import { askedWrongly, failed, type Outcome, run } from './program.ts';
+import { askedWrongly, failed, type Outcome, run } from '../../tools/harness/program.ts';
+import { type AnsweredAccount, askAccount } from '../upstream/follower/as-upstream.ts';
+import { DEX, market, partialLedger, TIME, USER } from '../upstream/follower/ledgers.ts';
 
 const KEY = 'a-vendors-secret';
 const FUNDING = { allTime: '1.5', sinceOpen: '0.5', sinceChange: '0.0' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
+import { createPlaces, start } from '../../tools/harness/program.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createPlaces, start } from './program.ts';
 
 const place = createPlaces();
 const MEBIBYTE = 2 ** 20;

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { LIGHT, startService, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createPlaces, joinLines, run, start } from './program.ts';
+import { createPlaces, joinLines, run, start } from '../../tools/harness/program.ts';
+import { LIGHT, startService, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 process.umask(0);
 const place = createPlaces();

@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { until } from '../service/running.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { askedWrongly, run, start } from './program.ts';
+import { askedWrongly, run, start } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const KEY = 'a-vendors-secret';
 let asked = 0;

@@ -2,10 +2,16 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { MAIN } from '../paths.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import {
+  createPlaces,
+  joinLines,
+  type Outcome,
+  Program,
+  run,
+} from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createPlaces, joinLines, type Outcome, Program, run } from './program.ts';
 
 const place = createPlaces();
 const file = place('blocks.ndjson');

@@ -3,9 +3,7 @@ import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import { verifyDirectory } from '../replica/data-directory.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { verifyDirectory } from '../../tools/harness/data-directory.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -15,7 +13,9 @@ import {
   readVerification,
   run,
   start,
-} from './program.ts';
+} from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY } from '../scale.ts';
 
 const place = createPlaces();
 const DAY_MS = 86_400_000;

@@ -4,10 +4,17 @@ import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import {
+  askedWrongly,
+  createPlaces,
+  done,
+  failed,
+  joinLines,
+  run,
+} from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { TYPES } from '../info/types.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { askedWrongly, createPlaces, done, failed, joinLines, run } from './program.ts';
 
 const place = createPlaces();
 const lines = simulateLines(120);

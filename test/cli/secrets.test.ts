@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import type { SettingName } from '../../src/config/settings.ts';
-import { createPlaces, run, start } from './program.ts';
+import { createPlaces, run, start } from '../../tools/harness/program.ts';
 
 const place = createPlaces();
 const KEY = 'VENDOR-KEY';

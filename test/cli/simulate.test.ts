@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  createPlaces,
+  joinLines,
+  readVerification,
+  run,
+  runShell,
+} from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createPlaces, joinLines, readVerification, run, runShell } from './program.ts';
 
 const place = createPlaces();
 const SMALL = ['simulate', '--blocks', '40', '--accounts', '20'];

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { askedWrongly, createPlaces, done, failed, run } from '../../tools/harness/program.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
-import { askedWrongly, createPlaces, done, failed, run } from './program.ts';
 
 const place = createPlaces();
 

@@ -8,8 +8,8 @@ import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { findUnknownVariables } from '../../src/config/variables.ts';
-import { PROJECT } from '../paths.ts';
-import { done, run } from './program.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { done, run } from '../../tools/harness/program.ts';
 
 const MISSPELT: [name: string, meant: string | undefined][] = [
   ['PERPINFO_FOLOW', 'PERPINFO_FOLLOW'],

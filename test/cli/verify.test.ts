@@ -7,8 +7,8 @@ import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createPlaces, done, failed, joinLines, run } from './program.ts';
+import { createPlaces, done, failed, joinLines, run } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

@@ -11,9 +11,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { start } from '../cli/program.ts';
+import { start } from '../../tools/harness/program.ts';
+import { type Cleanup, Client, until } from '../../tools/harness/running.ts';
 import { followPerpinfo, isFollowed } from '../follow/perpinfo-upstream.ts';
-import { type Cleanup, Client, until } from '../service/running.ts';
 import { type Answer, type Question, ReadLedger } from './read-ledger.ts';
 
 /** A demo runs for as long as its tests take. */

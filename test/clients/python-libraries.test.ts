@@ -9,11 +9,11 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { Program } from '../cli/program.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { Program } from '../../tools/harness/program.ts';
+import { readSamples } from '../../tools/harness/running.ts';
 import { httpTransports, openTransports, type Transport } from '../conformance/transports.ts';
 import { TYPES } from '../info/types.ts';
-import { PROJECT } from '../paths.ts';
-import { readSamples } from '../service/running.ts';
 
 /** Debian's own, for which its packages are. */
 const PYTHON = '/usr/bin/python3';

@@ -7,7 +7,7 @@ import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Replica } from '../../src/replica/replica.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { restoreFrom } from '../replica/data-directory.ts';
+import { restoreFrom } from '../../tools/harness/data-directory.ts';
 
 export type Question = Readonly<Record<string, unknown>>;
 /** Its form is that of its question. */

@@ -5,11 +5,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { Program, start } from '../cli/program.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { Program, start } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
 import { fencedBlocks, readDocument } from '../docs/documents.ts';
-import { PROJECT } from '../paths.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
 
 const README = readDocument('README.md');
 const CLIENTS = readDocument('docs/clients.md');

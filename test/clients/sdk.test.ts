@@ -11,9 +11,9 @@ import {
 } from '@nktkas/hyperliquid';
 import { WebSocket } from 'ws';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
+import { createKey, until } from '../../tools/harness/running.ts';
 import { isFollowed } from '../follow/perpinfo-upstream.ts';
 import { SUBSCRIPTIONS, TYPES } from '../info/types.ts';
-import { createKey, until } from '../service/running.ts';
 import { type Demo, startDemo, type User } from './demo.ts';
 import type { Question } from './read-ledger.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { CONTRACT, runContract } from '../simulation/nats/contract.ts';
+import { CONTRACT, runContract } from '../../tools/fault-simulator/nats/contract.ts';
 import { type NatsServers, startNats } from './nats-servers.ts';
 
 let nats: NatsServers;

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
-import { createPlaces, joinLines, readVerification, run } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces, joinLines, readVerification, run } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { createSharedKey } from './replicas.ts';
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createPlaces, joinLines, readVerification, run } from '../cli/program.ts';
+import { createPlaces, joinLines, readVerification, run } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import {
   checkAllAnswers,

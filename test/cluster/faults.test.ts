@@ -7,17 +7,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { createPlaces, joinLines, type Program, start } from '../cli/program.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createPlaces, joinLines, type Program, start } from '../../tools/harness/program.ts';
+import { Client, type RunningService, until } from '../../tools/harness/running.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { collectBlocks } from '../ledger/chains.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { Client, type RunningService, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServer, type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import {
   checkAllAnswers,

@@ -2,13 +2,13 @@
 
 import path from 'node:path';
 import { test } from 'node:test';
+import { ANY_AGE, RunningFollower } from '../../tools/harness/running-follower.ts';
+import { RunningStub } from '../../tools/harness/running-stub.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { checkAgainst } from '../../tools/stub-exchange/following.ts';
+import { Truth } from '../../tools/stub-exchange/truth.ts';
 import { checkFollowProcess, startFollowProcess } from '../follow/follow-process.ts';
-import { checkAgainst } from '../follow/following.ts';
-import { ANY_AGE, RunningFollower } from '../follow/running-follower.ts';
-import { RunningStub } from '../follow/running-stub.ts';
-import { Truth } from '../follow/truth.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { startNats } from './nats-servers.ts';
 import { createSharedKey, startReplicas } from './replicas.ts';
 

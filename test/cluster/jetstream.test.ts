@@ -16,7 +16,8 @@ import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { run } from '../cli/program.ts';
+import { run } from '../../tools/harness/program.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import {
   chainLines,
   chainOfLength,
@@ -26,7 +27,6 @@ import {
 } from '../ledger/chains.ts';
 import { describeLedger, type LedgerHarness } from '../ledger/conformance.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 
 const RETRY_MS = 5_000;

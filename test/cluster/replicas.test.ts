@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
-import { createPlaces, joinLines, run, start } from '../cli/program.ts';
+import { createPlaces, joinLines, run, start } from '../../tools/harness/program.ts';
+import { LIGHT, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { LIGHT, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import {
   checkAllAnswers,

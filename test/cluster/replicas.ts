@@ -8,9 +8,9 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { start } from '../cli/program.ts';
+import { start } from '../../tools/harness/program.ts';
+import { type Cleanup, RunningService, until } from '../../tools/harness/running.ts';
 import { scale } from '../scale.ts';
-import { type Cleanup, RunningService, until } from '../service/running.ts';
 import { natsOptions } from './nats-servers.ts';
 
 /** Longer than any test of this suite takes: a program that runs longer is killed. */

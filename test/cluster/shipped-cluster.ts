@@ -8,8 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
-import { type Program, start } from '../cli/program.ts';
-import { type Answer, type Cleanup, Client, RunningService, until } from '../service/running.ts';
+import { type Program, start } from '../../tools/harness/program.ts';
+import {
+  type Answer,
+  type Cleanup,
+  Client,
+  RunningService,
+  until,
+} from '../../tools/harness/running.ts';
 import { Link } from './links.ts';
 import { findPorts, NatsServer, NatsServers, natsOptions } from './nats-servers.ts';
 import { readDeployed, replace, startNginx } from './shipped-files.ts';

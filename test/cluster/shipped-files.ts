@@ -2,8 +2,8 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Program } from '../cli/program.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { Program } from '../../tools/harness/program.ts';
 
 const RUN_MS_MAX = 120_000;
 

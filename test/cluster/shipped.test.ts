@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { joinLines, run } from '../cli/program.ts';
-import { type Answer, Client, LIGHT, until } from '../service/running.ts';
+import { joinLines, run } from '../../tools/harness/program.ts';
+import { type Answer, Client, LIGHT, until } from '../../tools/harness/running.ts';
 import { MAX_BEHIND_MS, ShippedCluster, type ShippedReplica } from './shipped-cluster.ts';
 
 const ASK_MS = 5;

@@ -5,9 +5,9 @@ import { after, before, test } from 'node:test';
 import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
-import { createPlaces, joinLines, run } from '../cli/program.ts';
-import { until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
 import { startReplicas, untilHeight } from './replicas.ts';
 

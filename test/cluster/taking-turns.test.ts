@@ -4,10 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { createPlaces, Program, start } from '../cli/program.ts';
-import { fencedBlocks, readDocument, readSections } from '../docs/documents.ts';
-import { MAIN } from '../paths.ts';
-import { PushClient, type PushedState } from '../push/push-client.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { createPlaces, Program, start } from '../../tools/harness/program.ts';
+import { PushClient, type PushedState } from '../../tools/harness/push-client.ts';
 import {
   type Cleanup,
   Client,
@@ -15,7 +14,8 @@ import {
   LIGHT,
   RunningService,
   until,
-} from '../service/running.ts';
+} from '../../tools/harness/running.ts';
+import { fencedBlocks, readDocument, readSections } from '../docs/documents.ts';
 import { findPorts } from './nats-servers.ts';
 import { startNginx } from './shipped-files.ts';
 

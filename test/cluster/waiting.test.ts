@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlaces, joinLines, run, start } from '../cli/program.ts';
-import { until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, run, start } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { startNats } from './nats-servers.ts';
 
 const place = createPlaces();

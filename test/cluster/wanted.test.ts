@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { LazyChannel } from '../../src/wanted/lazy-channel.ts';
-import { listenOnNats, openNatsChannel } from '../../src/wanted/nats/nats-wanted.ts';
-import { PortClient } from '../../src/wanted/port-client.ts';
-import { ALICE, describePort, KEY, StubHandler, until } from '../wanted/conformance.ts';
+import { LazyChannel } from '../../src/upstream/channel/lazy-channel.ts';
+import { listenOnNats, openNatsChannel } from '../../src/upstream/channel/nats/nats-wanted.ts';
+import { PortClient } from '../../src/upstream/channel/port-client.ts';
+import { ALICE, describePort, KEY, StubHandler, until } from '../upstream/channel/conformance.ts';
 import { natsOptions, startNats } from './nats-servers.ts';
 
 const ACCOUNT = { kind: 'account', user: ALICE, dex: '' } as const;

@@ -1,7 +1,7 @@
 /** The form of a case: what is asked, and what every transport says to it. */
 
 import type { RequestErrorCode } from '../../src/info/request-error.ts';
-import { formatRequest, QUESTION } from '../http/service.ts';
+import { formatRequest, QUESTION } from '../../tools/harness/service.ts';
 
 /** A request; `key` in a path or in raw bytes is where the secret goes. */
 export interface Asked {

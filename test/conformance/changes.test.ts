@@ -5,10 +5,10 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
-import { run } from '../cli/program.ts';
-import { connect, exchange, type RawClient } from '../http/raw-client.ts';
-import { ask, formatQuestion, HEIGHT } from '../http/service.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { run } from '../../tools/harness/program.ts';
+import { connect, exchange, type RawClient } from '../../tools/harness/raw-client.ts';
+import { ask, formatQuestion, HEIGHT } from '../../tools/harness/service.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import {
   connectPushAsker,
   httpTransports,

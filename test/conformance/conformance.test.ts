@@ -7,13 +7,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
-import { entityTag } from '../../src/http/entity-tag.ts';
+import { entityTag } from '../../src/http/message/entity-tag.ts';
 import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
-import { connect, type RawClient, type RawResponse } from '../http/raw-client.ts';
-import { formatQuestion, HEIGHT } from '../http/service.ts';
+import { connect, type RawClient, type RawResponse } from '../../tools/harness/raw-client.ts';
+import { readSamples } from '../../tools/harness/running.ts';
+import { formatQuestion, HEIGHT } from '../../tools/harness/service.ts';
 import { ALSO_LONG, scale, shareOut } from '../scale.ts';
-import { readSamples } from '../service/running.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
   BODY_BYTES_MAX,

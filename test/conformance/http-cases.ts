@@ -1,6 +1,6 @@
 /** How a request is written in HTTP: its path, its headers, its method, and its syntax. */
 
-import { formatQuestion, HEIGHT, QUESTION } from '../http/service.ts';
+import { formatQuestion, HEIGHT, QUESTION } from '../../tools/harness/service.ts';
 import {
   type Asked,
   AUCTION,

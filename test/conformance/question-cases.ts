@@ -2,7 +2,7 @@
 
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import type { RequestErrorCode } from '../../src/info/request-error.ts';
-import { HEIGHT, QUESTION } from '../http/service.ts';
+import { HEIGHT, QUESTION } from '../../tools/harness/service.ts';
 import { TYPES } from '../info/types.ts';
 import {
   type Asked,

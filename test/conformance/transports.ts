@@ -11,6 +11,7 @@ import { WebSocket } from 'ws';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';
 import {
   type ChangedSettings,
   createInProcess,
@@ -18,7 +19,6 @@ import {
   listenLocally,
   openGround,
 } from '../http/in-process.ts';
-import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
 
 export interface Transport {
   readonly name: string;

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
+import { Random } from '../../src/simulator/random.ts';
 import {
   createPlaces,
   joinLines,
@@ -16,10 +16,10 @@ import {
   readVerification,
   run,
   start,
-} from '../cli/program.ts';
+} from '../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { simulateLines } from '../simulated-lines.ts';
 
 const KILLS_MAX = 50;
 const KILLS = scale(1, 3, KILLS_MAX);

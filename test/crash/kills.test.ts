@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { KillRun } from '../../tools/kill-runner/kill-run.ts';
 import { FULL_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { KillRun } from './kills/kill-run.ts';
 
 const KILLS = scale(0, 0, 40);
 

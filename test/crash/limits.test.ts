@@ -6,11 +6,17 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createPlaces, joinLines, Program, readVerification, run, start } from '../cli/program.ts';
-import { connect } from '../http/raw-client.ts';
-import { MAIN } from '../paths.ts';
-import { restoreDirectory } from '../replica/data-directory.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { restoreDirectory } from '../../tools/harness/data-directory.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import {
+  createPlaces,
+  joinLines,
+  Program,
+  readVerification,
+  run,
+  start,
+} from '../../tools/harness/program.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
 import {
   createKey,
   LIGHT,
@@ -18,8 +24,9 @@ import {
   RunningService,
   startService,
   until,
-} from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY } from '../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(400, 'limits');

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { joinLines, type Outcome, run, start } from '../cli/program.ts';
-import { verifyDirectory } from '../replica/data-directory.ts';
+import { verifyDirectory } from '../../tools/harness/data-directory.ts';
+import { joinLines, type Outcome, run, start } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { assertSentences, limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(300, 'disk');

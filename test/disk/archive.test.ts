@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
-import { createPlaces, run } from '../cli/program.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { createKey, LIGHT, makeLedger, startService, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey, LIGHT, makeLedger, startService, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { mountDisk } from './small-disk.ts';
 
 const place = createPlaces();

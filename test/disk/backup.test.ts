@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createPlaces, type Outcome, run } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../replica/data-directory.ts';
+import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../../tools/harness/data-directory.ts';
+import { createPlaces, type Outcome, run } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { assertSentences, makeDisk } from './small-disk.ts';
 
 const place = createPlaces();

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
-import { run } from '../cli/program.ts';
+import { run } from '../../tools/harness/program.ts';
+import { createKey, LIGHT, makeLedger, startService, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { createKey, LIGHT, makeLedger, startService, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { assertSentences, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(5);

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { createPlaces, joinLines, run } from '../cli/program.ts';
+import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { LIGHT, readSamples, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
 import { createSharedKey, startReplicas, untilHeight } from '../cluster/replicas.ts';
 import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
-import { LIGHT, readSamples, until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { makeDisk, type SmallDisk } from './small-disk.ts';
 
 const hasNats = spawnSync('nats-server', ['--version']).error === undefined;

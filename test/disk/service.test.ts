@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { failed, joinLines, run, start } from '../cli/program.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { failed, joinLines, run, start } from '../../tools/harness/program.ts';
 import {
   Client,
   createKey,
@@ -13,8 +12,9 @@ import {
   readSamples,
   startService,
   until,
-} from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { limitFiles, makeDisk } from './small-disk.ts';
 
 const lines = simulateLines(30);

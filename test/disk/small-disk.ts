@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Cleanup } from '../service/running.ts';
+import type { Cleanup } from '../../tools/harness/running.ts';
 
 const PAGE_BYTES = 4096;
 

@@ -12,9 +12,9 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { createPlaces, joinLines, readVerification, run } from '../cli/program.ts';
-import { until } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, joinLines, readVerification, run } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { assertSentences, makeDisk, mountDisk, type SmallDisk } from './small-disk.ts';
 
 const place = createPlaces();

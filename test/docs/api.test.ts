@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { listForwardedTypes } from '../../src/info/forwarded-types.ts';
 import type { HistoryType } from '../../src/info/history-question.ts';
 import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { AS_DATA, type RequestType } from '../../src/info/request.ts';
 import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
 import { formatShare, SHARE_TEXTS, WEIGHT_SHARES } from '../../src/info/surcharge.ts';
-import { listForwardedTypes } from '../../src/wanted/forwarded-types.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const API = readDocument('docs/api.md');

@@ -9,7 +9,7 @@ import type { Command } from '../../src/cli/command.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 
 function readFile(name: string): string {
   return readFileSync(path.join(PROJECT, 'deploy/cluster', name), 'utf8');

@@ -14,12 +14,12 @@ import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { NO_TYPE } from '../../src/http/counters.ts';
+import { NO_TYPE } from '../../src/http/answering/counters.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
-import { PROJECT } from '../paths.ts';
-import { STATUS } from '../wanted/conformance.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { STATUS } from '../upstream/channel/conformance.ts';
 import { LiveService } from './live-service.ts';
 
 function readLines(name: string): string[] {

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { formatConfiguration } from '../../src/config/configuration-page.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 import { listDocuments, readDocument, withoutFences } from './documents.ts';
 
 const DOCUMENTS = listDocuments();

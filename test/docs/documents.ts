@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 
 export function readDocument(name: string): string {
   return readFileSync(path.join(PROJECT, name), 'utf8');

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event.ts';
-import { run } from '../cli/program.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { run } from '../../tools/harness/program.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const SECTIONS = readSections(readDocument('docs/events.md'), 3);

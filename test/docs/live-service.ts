@@ -13,12 +13,12 @@ import type { KeyStore } from '../../src/access/key-store.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { Committer } from '../../src/feed/committer.ts';
-import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { runWorker, WORKER_SETTINGS } from '../../src/service/worker.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 
 const ACCOUNTS = 25;

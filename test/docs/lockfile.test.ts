@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 
 interface LockedPackage {
   readonly engines?: { readonly node?: string };

@@ -17,7 +17,7 @@ import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import { describeSurcharge } from '../../src/info/surcharge.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { MAIN } from '../paths.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
 import { EXPLORER_URL, LiveService, type Reply } from './live-service.ts';
 
 type Json = Record<string, unknown>;

@@ -8,7 +8,7 @@ import { addDiskMetrics } from '../../src/service/disk-metrics.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';
-import { run } from '../cli/program.ts';
+import { run } from '../../tools/harness/program.ts';
 import { readDocument, readSections } from './documents.ts';
 
 const OPERATIONS = readDocument('docs/operations.md');
@@ -50,7 +50,8 @@ test('the page explains every status of health', () => {
 });
 
 test('the page explains every reason to leave the fast lane', () => {
-  const [, union] = /type LaneExit =([^;]*);/.exec(readDocument('src/http/counters.ts')) ?? [];
+  const [, union] =
+    /type LaneExit =([^;]*);/.exec(readDocument('src/http/answering/counters.ts')) ?? [];
   const reasons = Array.from(union.matchAll(/'(\w+)'/g), ([, reason]) => reason);
   assert.deepEqual(firstCells(SECTIONS.get('Serve') ?? ''), reasons);
 });

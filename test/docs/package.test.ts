@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 import { LONG_ONLY } from '../scale.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-package-'));

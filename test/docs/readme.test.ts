@@ -6,9 +6,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event.ts';
 import { ALL_TYPES } from '../../src/info/registry.ts';
-import { Program } from '../cli/program.ts';
-import { MAIN, PROJECT } from '../paths.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { MAIN, PROJECT } from '../../tools/harness/paths.ts';
+import { Program } from '../../tools/harness/program.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const README = readDocument('README.md');

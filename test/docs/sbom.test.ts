@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 import { readDocument } from './documents.ts';
 
 interface Component {

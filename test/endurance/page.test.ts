@@ -5,15 +5,15 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import type { ChainPoint } from '../../src/ledger/ledger.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, start } from '../../tools/harness/program.ts';
+import { createKey, makeLedger, RunningService, until } from '../../tools/harness/running.ts';
 import { browserTest, openPage, useBrowser } from '../browser/browser.ts';
 import { firstBlock, formatBlock, type Held, USER } from '../browser/small-ledger.ts';
-import { createPlaces, start } from '../cli/program.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey, makeLedger, RunningService, until } from '../service/running.ts';
 
 const place = createPlaces();
 useBrowser();

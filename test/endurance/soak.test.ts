@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { drawSoak } from '../../tools/soak/picture.ts';
+import { countAnswers, Soak } from '../../tools/soak/soak.ts';
+import { judgeGrowth } from '../../tools/soak/verdict.ts';
 import { FULL_ONLY } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { drawSoak } from './soak/picture.ts';
-import { countAnswers, Soak } from './soak/soak.ts';
-import { judgeGrowth } from './soak/verdict.ts';
 
 test(
   `a minute of mixed load, killed workers and faults makes no process grow ${SEED_NOTE}`,

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { PieceEvent } from '../../src/events/block-pieces.ts';
 import { type Block, type EventOf, parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { readInPieces } from './read-in-pieces.ts';
 
 function readWhole(line: string): Block | undefined {

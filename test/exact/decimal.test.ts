@@ -18,11 +18,11 @@ import {
   parseUnits,
   subtract,
 } from '../../src/exact/decimal.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { SAFE_MAX, STAKE_MAX } from '../../tools/naive-twin/naive-block.ts';
+import { readDecimal, writeDecimal } from '../../tools/naive-twin/naive-decimal.ts';
+import { floor, halfUp, rational } from '../../tools/naive-twin/rational.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
-import { SAFE_MAX, STAKE_MAX } from '../twin/naive-block.ts';
-import { readDecimal, writeDecimal } from '../twin/naive-decimal.ts';
-import { floor, halfUp, rational } from '../twin/rational.ts';
 
 const RUNS = scale(10_000, 50_000);
 

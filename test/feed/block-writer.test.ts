@@ -7,13 +7,13 @@ import type { BlockError } from '../../src/events/refusal.ts';
 import { BlockWriter, type BlockWriterOptions } from '../../src/feed/block-writer.ts';
 import type { Feed, FeedBlock, FeedStart } from '../../src/feed/feed.ts';
 import { createSetUpFeed, SimulatedState } from '../../src/feed/live-simulator.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { restoreReplica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const NEVER = new AbortController().signal;
 const TIME = 1_758_556_800_000;

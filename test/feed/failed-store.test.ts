@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BlockWriter } from '../../src/feed/block-writer.ts';
 import { createNdjsonFeed } from '../../src/feed/ndjson.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LedgerError } from '../../src/ledger/ledger.ts';
 import { restoreReplica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const TAKEN_BATCHES = 2;
 const PAUSE_MS = 50;

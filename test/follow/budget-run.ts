@@ -4,8 +4,8 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { isFollowed } from '../../tools/stub-exchange/dialect-modes.ts';
 import { CompressedFollower } from './compressed-follower.ts';
-import { isFollowed } from './dialect-modes.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { VirtualExchange } from './virtual-exchange.ts';
 

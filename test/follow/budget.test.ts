@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { startFollowing } from '../../tools/stub-exchange/following.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type AgeSample, runBudget } from './budget-run.ts';
-import { startFollowing } from './following.ts';
 
 const BUDGET = 400;
 /** More than a minute in the full run: the window moves. */

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { PushSocket } from '../../src/feed/follow/upstream/push-socket.ts';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
-import { UpstreamPush } from '../../src/feed/follow/upstream/upstream-push.ts';
-import type { UpstreamSubscription } from '../../src/feed/follow/upstream/upstream-subscription.ts';
+import type { PushSocket } from '../../src/upstream/client/push/push-socket.ts';
+import { UpstreamPush } from '../../src/upstream/client/push/upstream-push.ts';
+import type { UpstreamSubscription } from '../../src/upstream/client/push/upstream-subscription.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const MARKS = { type: 'fastAssetCtxs' };

@@ -8,24 +8,20 @@ import { parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import type { FeedBlock } from '../../src/feed/feed.ts';
-import { FollowFeed, type FollowOptions } from '../../src/feed/follow/follow-feed.ts';
-import type { Clock } from '../../src/feed/follow/upstream/clock.ts';
-import {
-  openUpstream,
-  Upstream,
-  type UpstreamLog,
-} from '../../src/feed/follow/upstream/upstream.ts';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
-import { type PushHandler, UpstreamPush } from '../../src/feed/follow/upstream/upstream-push.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { accountTime, delegationsTime } from '../../src/state/known.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import type { FollowStatus, WantedItem, WantedOutcome } from '../../src/wanted/wanted.ts';
-import type { Question } from './dialect-answers.ts';
-import type { RunningStub } from './running-stub.ts';
-import type { Told } from './told-answers.ts';
+import type { FollowStatus, WantedItem, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import type { Clock } from '../../src/upstream/client/limits/clock.ts';
+import { type PushHandler, UpstreamPush } from '../../src/upstream/client/push/upstream-push.ts';
+import { openUpstream, Upstream, type UpstreamLog } from '../../src/upstream/client/upstream.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
+import { FollowFeed, type FollowOptions } from '../../src/upstream/follower/follow-feed.ts';
+import type { RunningStub } from '../../tools/harness/running-stub.ts';
+import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import type { Told } from '../../tools/stub-exchange/told-answers.ts';
 import type { VirtualExchange } from './virtual-exchange.ts';
 
 interface FollowerSizes {

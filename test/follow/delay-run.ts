@@ -6,13 +6,13 @@
 
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { Random } from '../../src/simulator/random.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { isFollowed } from '../../tools/stub-exchange/dialect-modes.ts';
+import type { BlockNews } from '../../tools/stub-exchange/exchange.ts';
 import { CompressedFollower } from './compressed-follower.ts';
-import { isFollowed } from './dialect-modes.ts';
-import type { BlockNews } from './exchange.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { VirtualExchange } from './virtual-exchange.ts';
 

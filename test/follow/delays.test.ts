@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALSO_FULL, FULL_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { type DelayResult, DelayRun, type Situation } from './delay-run.ts';
 
 const RUNS = scale(1, 1, 8);

@@ -5,14 +5,14 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
-import type { Question } from './dialect-answers.ts';
-import { drawPlan } from './fault-plans.ts';
-import type { FaultPlan } from './faults.ts';
-import type { RunningStub } from './running-stub.ts';
-import { holdsStrangeCoin } from './strange-coin.ts';
-import { checkTold, type Told } from './told-answers.ts';
-import type { Truth } from './truth.ts';
+import { Random } from '../../src/simulator/random.ts';
+import type { RunningStub } from '../../tools/harness/running-stub.ts';
+import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import { drawPlan } from '../../tools/stub-exchange/fault-plans.ts';
+import type { FaultPlan } from '../../tools/stub-exchange/faults.ts';
+import { holdsStrangeCoin } from '../../tools/stub-exchange/strange-coin.ts';
+import { checkTold, type Told } from '../../tools/stub-exchange/told-answers.ts';
+import type { Truth } from '../../tools/stub-exchange/truth.ts';
 
 /** Of this machine. */
 const FAULTS_MS = 700;

@@ -6,10 +6,13 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { readVerification, run } from '../cli/program.ts';
+import { readVerification, run } from '../../tools/harness/program.ts';
+import { RunningFollower } from '../../tools/harness/running-follower.ts';
+import { RunningStub, type StubChoice } from '../../tools/harness/running-stub.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { Truth } from '../../tools/stub-exchange/truth.ts';
 import { ALSO_FULL, LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { CompressedFollower } from './compressed-follower.ts';
 import {
   FaultRun,
@@ -17,9 +20,6 @@ import {
   type FaultRunResult,
   type FollowerChoice,
 } from './fault-run.ts';
-import { RunningFollower } from './running-follower.ts';
-import { RunningStub, type StubChoice } from './running-stub.ts';
-import { Truth } from './truth.ts';
 
 const RUNS = scale(1, 1, 500);
 const LANES = scale(1, 4);

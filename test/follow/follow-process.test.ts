@@ -2,14 +2,14 @@
 
 import path from 'node:path';
 import { test } from 'node:test';
+import { createKey, startService } from '../../tools/harness/running.ts';
+import { ANY_AGE, RunningFollower } from '../../tools/harness/running-follower.ts';
+import { RunningStub } from '../../tools/harness/running-stub.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { checkAgainst } from '../../tools/stub-exchange/following.ts';
+import { Truth } from '../../tools/stub-exchange/truth.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { createKey, startService } from '../service/running.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { checkFollowProcess, startFollowProcess } from './follow-process.ts';
-import { checkAgainst } from './following.ts';
-import { ANY_AGE, RunningFollower } from './running-follower.ts';
-import { RunningStub } from './running-stub.ts';
-import { Truth } from './truth.ts';
 
 test('perpinfo follow writes a folder that a service answers from', LONG_ONLY, async (context) => {
   const folder = await makeTemporaryFolder(context);

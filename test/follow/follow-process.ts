@@ -1,10 +1,10 @@
 /** `perpinfo follow`: a follower as a process of its own, beside the services that answer. */
 
 import assert from 'node:assert/strict';
-import { type Program, run, start } from '../cli/program.ts';
-import { type Cleanup, until } from '../service/running.ts';
-import type { Following } from './following.ts';
-import { QUICK, type RunningFollower } from './running-follower.ts';
+import { type Program, run, start } from '../../tools/harness/program.ts';
+import { type Cleanup, until } from '../../tools/harness/running.ts';
+import { QUICK, type RunningFollower } from '../../tools/harness/running-follower.ts';
+import type { Following } from '../../tools/stub-exchange/following.ts';
 
 /** Where the ledger is: `--data` or `--ledger`, and what belongs to it. */
 type Place = readonly string[];

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../tools/harness/running.ts';
+import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import { type Following, startFollowing } from '../../tools/stub-exchange/following.ts';
+import { holdsStrangeCoin } from '../../tools/stub-exchange/strange-coin.ts';
+import type { Told } from '../../tools/stub-exchange/told-answers.ts';
 import { FULL_ONLY, LONG_ONLY, scale } from '../scale.ts';
-import { until } from '../service/running.ts';
-import type { Question } from './dialect-answers.ts';
-import { type Following, startFollowing } from './following.ts';
-import { holdsStrangeCoin } from './strange-coin.ts';
-import type { Told } from './told-answers.ts';
 
 const HOUR_MS = 3_600_000;
 const ROUNDS = scale(1, 1, 40);

@@ -2,22 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAllPerpMetas, readPerpDexs } from '../../src/feed/follow/dialect/market-answers.ts';
+import type { ForwardedQuestion } from '../../src/info/forwarded-types.ts';
+import { listForwardedTypes, readForwarded } from '../../src/info/forwarded-types.ts';
+import { RequestError } from '../../src/info/request-error.ts';
+import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
+import { createState } from '../../src/state/state.ts';
+import { readForwardOutcome } from '../../src/upstream/channel/wanted-messages.ts';
+import type { AskOptions, UpstreamQuestion } from '../../src/upstream/client/upstream.ts';
+import { UpstreamError } from '../../src/upstream/client/upstream-error.ts';
+import { readAllPerpMetas, readPerpDexs } from '../../src/upstream/dialect/market-answers.ts';
 import {
   createDirectory,
   directoryOfLedger,
   type MarketDirectory,
-} from '../../src/feed/follow/dialect/market-directory.ts';
-import { Forwarder } from '../../src/feed/follow/forward.ts';
-import type { AskOptions, UpstreamQuestion } from '../../src/feed/follow/upstream/upstream.ts';
-import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
-import { RequestError } from '../../src/info/request-error.ts';
-import { createState } from '../../src/state/state.ts';
-import { listForwardedTypes, readForwarded } from '../../src/wanted/forwarded-types.ts';
-import { PUBLIC_WEIGHTS } from '../../src/wanted/upstream-weights.ts';
-import type { ForwardedQuestion } from '../../src/wanted/wanted.ts';
-import { readForwardOutcome } from '../../src/wanted/wanted-messages.ts';
-import { DEX, market, mustRead, partialLedger } from '../feed/follow/ledgers.ts';
+} from '../../src/upstream/dialect/market-directory.ts';
+import { Forwarder } from '../../src/upstream/follower/forward.ts';
+import { DEX, market, mustRead, partialLedger } from '../upstream/follower/ledgers.ts';
 import { ManualClock } from './manual-clock.ts';
 import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { openFixture, USER, untilSo } from './upstream-fixture.ts';

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { JsonScan } from '../../src/feed/follow/upstream/json-scan.ts';
-import { SlicedWork } from '../../src/feed/follow/upstream/sliced-work.ts';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
+import { JsonScan } from '../../src/upstream/client/answers/json-scan.ts';
+import { SlicedWork } from '../../src/upstream/client/answers/sliced-work.ts';
 import {
   checkUpstreamAnswer,
   readUpstreamAnswer,
   UpstreamAnswer,
-} from '../../src/feed/follow/upstream/upstream-answer.ts';
-import { parseUpstreamJson } from '../../src/feed/follow/upstream/upstream-json.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+} from '../../src/upstream/client/answers/upstream-answer.ts';
+import { parseUpstreamJson } from '../../src/upstream/client/answers/upstream-json.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 
 const KEY = 'k3y-0f-a-vend0r-that-is-l0ng';
 const ADDRESS = readUpstreamAddress(new URL(`https://vendor.example/${KEY}`));

@@ -7,8 +7,8 @@ import {
   type Ticket,
   UpstreamBudget,
   type WaitingRequest,
-} from '../../src/feed/follow/upstream/upstream-budget.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+} from '../../src/upstream/client/limits/upstream-budget.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const LIMIT = 1_200;

@@ -5,14 +5,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { readVerification, run } from '../cli/program.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { readVerification, run } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { RunningFollower } from '../../tools/harness/running-follower.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import { type Following, startFollowing } from '../../tools/stub-exchange/following.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { until } from '../service/running.ts';
-import type { Question } from './dialect-answers.ts';
-import { type Following, startFollowing } from './following.ts';
-import { RunningFollower } from './running-follower.ts';
 
 const KILLS = scale(3, 3, 50);
 

@@ -1,6 +1,6 @@
 /** A clock that only a test moves: timers fire in order when it passes them. */
 
-import type { Clock } from '../../src/feed/follow/upstream/clock.ts';
+import type { Clock } from '../../src/upstream/client/limits/clock.ts';
 
 interface Timer {
   readonly atMs: number;

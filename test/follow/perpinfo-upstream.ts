@@ -1,8 +1,8 @@
 /** Another perpinfo as the upstream: a service that follows a demo, as an operator would run it. */
 
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import { type Cleanup, createKey } from '../service/running.ts';
-import { RunningFollower } from './running-follower.ts';
+import { type Cleanup, createKey } from '../../tools/harness/running.ts';
+import { RunningFollower } from '../../tools/harness/running-follower.ts';
 
 /** Set for suites whose demos are to be followed: their tests then ask the follower. */
 export const isFollowed = process.env['PERPTEST_FOLLOWED'] === 'true';

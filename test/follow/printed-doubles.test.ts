@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printDouble } from './printed-doubles.ts';
+import { printDouble } from '../../tools/stub-exchange/printed-doubles.ts';
 
 /** As recorded, each with the amount that it stands for. */
 const RECORDED: readonly [string, string][] = [

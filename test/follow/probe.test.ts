@@ -5,24 +5,20 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { compareWith } from '../../src/cli/compare.ts';
 import { parseAddress } from '../../src/exact/address.ts';
-import {
-  PROBE_BUDGET,
-  type ProbeRun,
-  probeServer,
-} from '../../src/feed/follow/probe/open-probe.ts';
-import { listProbeTypes } from '../../src/feed/follow/probe/probe-questions.ts';
+import { listForwardedTypes } from '../../src/info/forwarded-types.ts';
+import { ALL_TYPES } from '../../src/info/registry.ts';
+import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
+import { PROBE_BUDGET, type ProbeRun, probeServer } from '../../src/upstream/probe/open-probe.ts';
+import { listProbeTypes } from '../../src/upstream/probe/probe-questions.ts';
 import {
   formatReport,
   type ProbeReport,
   type QuestionRow,
-} from '../../src/feed/follow/probe/probe-report.ts';
-import { ALL_TYPES } from '../../src/info/registry.ts';
-import { listForwardedTypes } from '../../src/wanted/forwarded-types.ts';
-import { PUBLIC_WEIGHTS } from '../../src/wanted/upstream-weights.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { RunningStub } from './running-stub.ts';
+} from '../../src/upstream/probe/probe-report.ts';
+import { RunningStub } from '../../tools/harness/running-stub.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { Truth } from '../../tools/stub-exchange/truth.ts';
 import { json, plain, type Respond, type ScriptedServer, startServer } from './scripted-server.ts';
-import { Truth } from './truth.ts';
 
 const KEY = 'a-vendors-secret-key';
 const OTHER = `0x${'ab'.repeat(20)}`;

@@ -6,14 +6,18 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { inflateRawSync } from 'node:zlib';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import {
+  DialectAnswers,
+  type Json,
+  type Question,
+} from '../../tools/stub-exchange/dialect-answers.ts';
+import { printDouble } from '../../tools/stub-exchange/printed-doubles.ts';
+import { deflate } from '../../tools/stub-exchange/push-messages.ts';
+import { TruthLines } from '../../tools/stub-exchange/truth-lines.ts';
 import { collectForms, findDeviations } from './answer-forms.ts';
-import { DialectAnswers, type Json, type Question } from './dialect-answers.ts';
-import { printDouble } from './printed-doubles.ts';
-import { deflate } from './push-messages.ts';
-import { TruthLines } from './truth-lines.ts';
 
 const START_MS = Date.UTC(2026, 8, 13, 12);
 const BLOCKS = 100;

@@ -9,12 +9,12 @@ import { isJsonObject } from '../../src/events/fields.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { VECTORS } from '../paths.ts';
+import { VECTORS } from '../../tools/harness/paths.ts';
+import { RunningFollower } from '../../tools/harness/running-follower.ts';
+import { RunningStub } from '../../tools/harness/running-stub.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import type { Json, Question } from '../../tools/stub-exchange/dialect-answers.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import type { Json, Question } from './dialect-answers.ts';
-import { RunningFollower } from './running-follower.ts';
-import { RunningStub } from './running-stub.ts';
 
 interface Recording {
   readonly name: string;

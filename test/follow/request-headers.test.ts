@@ -6,10 +6,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { readPackageVersion } from '../../src/config/package-version.ts';
-import { requestHeadersOf } from '../../src/feed/follow/request-headers.ts';
-import { start } from '../cli/program.ts';
-import { until } from '../service/running.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { requestHeadersOf } from '../../src/upstream/follower/request-headers.ts';
+import { start } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const OURS = `perpinfo/${readPackageVersion()}`;
 

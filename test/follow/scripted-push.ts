@@ -3,8 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
-import { type PushOptions, UpstreamPush } from '../../src/feed/follow/upstream/upstream-push.ts';
+import { type PushOptions, UpstreamPush } from '../../src/upstream/client/push/upstream-push.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import { ManualClock } from './manual-clock.ts';
 import { untilSo } from './upstream-fixture.ts';
 

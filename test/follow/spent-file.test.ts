@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { SpentFile } from '../../src/feed/follow/upstream/spent-file.ts';
-import { UpstreamBudget } from '../../src/feed/follow/upstream/upstream-budget.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { SpentFile } from '../../src/upstream/client/limits/spent-file.ts';
+import { UpstreamBudget } from '../../src/upstream/client/limits/upstream-budget.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const ORIGIN = 'https://host';

@@ -3,35 +3,38 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Address, formatAddress } from '../../src/exact/address.ts';
-import { AccountJudge, type JudgedAccount } from '../../src/feed/follow/account-judge.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { findAccount } from '../../src/state/accounts.ts';
+import { createState } from '../../src/state/state.ts';
 import {
   type AccountReading,
   readAccountAnswer,
-} from '../../src/feed/follow/dialect/account-answer.ts';
-import { findDifferences } from '../../src/feed/follow/dialect/account-events.ts';
-import { DialectError, type Mismatch } from '../../src/feed/follow/dialect/dialect.ts';
-import { readAllPerpMetas, readPerpDexs } from '../../src/feed/follow/dialect/market-answers.ts';
+} from '../../src/upstream/dialect/account-answer.ts';
+import { findDifferences } from '../../src/upstream/dialect/account-events.ts';
+import { DialectError, type Mismatch } from '../../src/upstream/dialect/dialect.ts';
+import { readAllPerpMetas, readPerpDexs } from '../../src/upstream/dialect/market-answers.ts';
 import {
   createDirectory,
   type MarketDirectory,
-} from '../../src/feed/follow/dialect/market-directory.ts';
+} from '../../src/upstream/dialect/market-directory.ts';
+import { readCollateral, readMode, UNIFIED_MODE } from '../../src/upstream/dialect/spot-answer.ts';
 import {
-  readCollateral,
-  readMode,
-  UNIFIED_MODE,
-} from '../../src/feed/follow/dialect/spot-answer.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { findAccount } from '../../src/state/accounts.ts';
-import { createState } from '../../src/state/state.ts';
+  AccountJudge,
+  type JudgedAccount,
+} from '../../src/upstream/follower/accounts/account-judge.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import {
+  DialectAnswers,
+  type Json,
+  type Question,
+} from '../../tools/stub-exchange/dialect-answers.ts';
+import { hasOtherRules, isFollowed } from '../../tools/stub-exchange/dialect-modes.ts';
+import { hasIsolatedLeg } from '../../tools/stub-exchange/isolated-leg.ts';
+import { holdsStrangeCoin } from '../../tools/stub-exchange/strange-coin.ts';
+import { TruthLines } from '../../tools/stub-exchange/truth-lines.ts';
+import { contradict, misshape } from '../../tools/stub-exchange/wrong-answers.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { DialectAnswers, type Json, type Question } from './dialect-answers.ts';
-import { hasOtherRules, isFollowed } from './dialect-modes.ts';
-import { hasIsolatedLeg } from './isolated-leg.ts';
-import { holdsStrangeCoin } from './strange-coin.ts';
-import { TruthLines } from './truth-lines.ts';
-import { contradict, misshape } from './wrong-answers.ts';
 
 const START_MS = Date.UTC(2026, 0, 5);
 const BLOCK_MS = 10_000;

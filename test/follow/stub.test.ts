@@ -15,15 +15,19 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { COLLATERAL } from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { RunningStub, type StubChoice } from '../../tools/harness/running-stub.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import type { Json, Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import { hasOtherRules } from '../../tools/stub-exchange/dialect-modes.ts';
+import { timeOfLine } from '../../tools/stub-exchange/exchange.ts';
+import {
+  ANSWER_FAULTS,
+  type AnswerFault,
+  type FaultPlan,
+} from '../../tools/stub-exchange/faults.ts';
+import { printAccount } from '../../tools/stub-exchange/printed-doubles.ts';
+import { STUB_DEFAULTS } from '../../tools/stub-exchange/stub-options.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import type { Json, Question } from './dialect-answers.ts';
-import { hasOtherRules } from './dialect-modes.ts';
-import { timeOfLine } from './exchange.ts';
-import { ANSWER_FAULTS, type AnswerFault, type FaultPlan } from './faults.ts';
-import { printAccount } from './printed-doubles.ts';
-import { RunningStub, type StubChoice } from './running-stub.ts';
-import { STUB_DEFAULTS } from './stub-options.ts';
 
 interface Context {
   after(clean: () => Promise<void> | void): void;

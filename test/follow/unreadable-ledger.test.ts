@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createPlaces, run, start } from '../cli/program.ts';
-import { appendAll } from '../replica/data-directory.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { appendAll } from '../../tools/harness/data-directory.ts';
+import { createPlaces, run, start } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 test('serve --follow on a pruned ledger without its snapshots reports it, and ends when it is told to', async () => {
   const data = createPlaces()();

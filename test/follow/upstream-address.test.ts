@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 
 const ADDRESS = readUpstreamAddress(
   new URL('https://host/va%20ult-ke%25y/v1?apikey=QUERYSECRET99%2B1&plain=other-secret'),

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Priority } from '../../src/feed/follow/upstream/priority.ts';
+import type { Priority } from '../../src/upstream/client/limits/priority.ts';
 import {
   type BudgetOptions,
   type Ticket,
   UpstreamBudget,
   type WaitingRequest,
-} from '../../src/feed/follow/upstream/upstream-budget.ts';
-import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
+} from '../../src/upstream/client/limits/upstream-budget.ts';
+import { UpstreamError } from '../../src/upstream/client/upstream-error.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const MINUTE_MS = 60_000;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
-import type { UpstreamErrorKind } from '../../src/feed/follow/upstream/upstream-error.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
+import type { UpstreamErrorKind } from '../../src/upstream/client/upstream-error.ts';
 import { HANG, json, plain, RESET, type Respond, startServer } from './scripted-server.ts';
 import {
   failureOf,

@@ -6,12 +6,9 @@ import {
   openUpstream,
   type Upstream,
   type UpstreamOptions,
-} from '../../src/feed/follow/upstream/upstream.ts';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
-import {
-  UpstreamError,
-  type UpstreamErrorKind,
-} from '../../src/feed/follow/upstream/upstream-error.ts';
+} from '../../src/upstream/client/upstream.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../src/upstream/client/upstream-error.ts';
 import { ManualClock } from './manual-clock.ts';
 import { type Respond, type ScriptedServer, startServer } from './scripted-server.ts';
 

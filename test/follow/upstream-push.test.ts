@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import { openPush, type PushFixture, type ServedPush } from './scripted-push.ts';
 import { json, startServer } from './scripted-server.ts';
 import { untilSo } from './upstream-fixture.ts';

@@ -10,14 +10,14 @@ import { inspect } from 'node:util';
 import { WebSocketServer } from 'ws';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { describeValue } from '../../src/events/refusal.ts';
-import type { FollowFeed } from '../../src/feed/follow/follow-feed.ts';
-import { FOLLOW_SETTINGS } from '../../src/feed/follow/follow-settings.ts';
-import { openFollowFeed } from '../../src/feed/follow/open-follow-feed.ts';
-import { readUpstreamAddress } from '../../src/feed/follow/upstream/upstream-address.ts';
 import { createState } from '../../src/state/state.ts';
-import type { ForwardOutcome, WantedOutcome } from '../../src/wanted/wanted.ts';
-import { PROJECT } from '../paths.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import type { ForwardOutcome, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
+import type { FollowFeed } from '../../src/upstream/follower/follow-feed.ts';
+import { FOLLOW_SETTINGS } from '../../src/upstream/follower/follow-settings.ts';
+import { openFollowFeed } from '../../src/upstream/follower/open-follow-feed.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { plain } from './scripted-server.ts';
 import { failureOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 
@@ -128,7 +128,7 @@ test('words and numbers that an answer has by chance do not count as the key', (
 
 /** What is said of an upstream in our own words, or in those of the HTTP client. */
 function listFixedMessages(): string[] {
-  const folder = path.join(PROJECT, 'src/feed/follow');
+  const folder = path.join(PROJECT, 'src/upstream');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const sources = files.filter((name) => name.endsWith('.ts'));
   const messages = sources.flatMap((name) =>

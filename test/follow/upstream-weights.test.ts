@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { upstreamWeights } from '../../src/config/value-types.ts';
-import { weightsOf } from '../../src/feed/follow/follow-weights.ts';
-import { UpstreamWeights } from '../../src/wanted/upstream-weights.ts';
-import { askedWrongly, run } from '../cli/program.ts';
+import { UpstreamWeights } from '../../src/info/upstream-weights.ts';
+import { weightsOf } from '../../src/upstream/follower/follow-weights.ts';
+import { askedWrongly, run } from '../../tools/harness/program.ts';
 import { json } from './scripted-server.ts';
 import { openFixture, USER } from './upstream-fixture.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { Asking } from '../../src/feed/follow/upstream/asking.ts';
+import { Asking } from '../../src/upstream/client/asking.ts';
 import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { failureOf, kindOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 

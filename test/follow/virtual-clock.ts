@@ -4,7 +4,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../src/feed/follow/upstream/clock.ts';
+import type { Clock } from '../../src/upstream/client/limits/clock.ts';
 
 interface Timer {
   readonly atMs: number;

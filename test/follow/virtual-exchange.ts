@@ -1,14 +1,14 @@
 /** The stub exchange without sockets: questions and push in this process, on a virtual clock. */
 
 import type { WireEvent } from '../../src/events/event.ts';
-import type { PushSocket } from '../../src/feed/follow/upstream/push-socket.ts';
-import { UpstreamError } from '../../src/feed/follow/upstream/upstream-error.ts';
-import type { PostOutcome } from '../../src/feed/follow/upstream/upstream-http.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { DialectAnswers, type Question } from './dialect-answers.ts';
-import { type BlockNews, Exchange } from './exchange.ts';
-import { PushMessages } from './push-messages.ts';
-import { ServedWeight, weightOfType } from './served-weight.ts';
+import type { PushSocket } from '../../src/upstream/client/push/push-socket.ts';
+import { UpstreamError } from '../../src/upstream/client/upstream-error.ts';
+import type { PostOutcome } from '../../src/upstream/client/upstream-http.ts';
+import { DialectAnswers, type Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import { type BlockNews, Exchange } from '../../tools/stub-exchange/exchange.ts';
+import { PushMessages } from '../../tools/stub-exchange/push-messages.ts';
+import { ServedWeight, weightOfType } from '../../tools/stub-exchange/served-weight.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { VirtualPushServer } from './virtual-push.ts';
 

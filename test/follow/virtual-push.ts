@@ -1,11 +1,11 @@
 /** The stub's push without sockets: connections of this process, on a virtual clock. */
 
 import type { RawData } from 'ws';
-import type { PushSocket } from '../../src/feed/follow/upstream/push-socket.ts';
-import type { UpstreamSubscription } from '../../src/feed/follow/upstream/upstream-subscription.ts';
-import type { Json } from './dialect-answers.ts';
-import type { BlockNews } from './exchange.ts';
-import type { PushMessages } from './push-messages.ts';
+import type { PushSocket } from '../../src/upstream/client/push/push-socket.ts';
+import type { UpstreamSubscription } from '../../src/upstream/client/push/upstream-subscription.ts';
+import type { Json } from '../../tools/stub-exchange/dialect-answers.ts';
+import type { BlockNews } from '../../tools/stub-exchange/exchange.ts';
+import type { PushMessages } from '../../tools/stub-exchange/push-messages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const CLOSED_ABNORMALLY = 1006;

@@ -9,8 +9,9 @@ import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { connect, exchange, type RawClient } from '../http/raw-client.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { connect, exchange, type RawClient } from '../../tools/harness/raw-client.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import {
   ask,
   formatQuestion,
@@ -18,9 +19,8 @@ import {
   readRssMib,
   type Service,
   startService,
-} from '../http/service.ts';
+} from '../../tools/harness/service.ts';
 import { ALSO_LONG, scale, shareOut } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { formatHandshake, HTTP_MOVES, PUSH_MOVES, type Subjects } from './hostile-moves.ts';
 
 const CONVERSATIONS = scale(100, 200, 6_000);

@@ -1,7 +1,7 @@
 /** What hostile clients send: each move is some bytes, on a connection or inside a WebSocket. */
 
-import type { Random } from '../../src/feed/simulator/random.ts';
-import { formatQuestion, formatRequest } from '../http/service.ts';
+import type { Random } from '../../src/simulator/random.ts';
+import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
 import { formatFrame, OPCODES } from '../push/raw-frames.ts';
 
 type Kind = keyof typeof OPCODES;

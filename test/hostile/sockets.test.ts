@@ -6,8 +6,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Program } from '../cli/program.ts';
-import { connect, exchange, type RawClient, type RawResponse } from '../http/raw-client.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { Program } from '../../tools/harness/program.ts';
+import {
+  connect,
+  exchange,
+  type RawClient,
+  type RawResponse,
+} from '../../tools/harness/raw-client.ts';
 import {
   ask,
   formatQuestion,
@@ -16,8 +22,7 @@ import {
   readRssMib,
   type Service,
   startService,
-} from '../http/service.ts';
-import { MAIN } from '../paths.ts';
+} from '../../tools/harness/service.ts';
 import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 type Lane = readonly [name: string, flags: readonly string[]];

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
-import { RequestStream } from '../../src/http/node/request-stream.ts';
+import { RequestStream } from '../../src/http/transport/node/request-stream.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { startInProcess } from './in-process.ts';
-import { connect } from './raw-client.ts';
-import { formatQuestion, formatRequest } from './service.ts';
 
 const CONNECTIONS = 30;
 const SETTLE_MS = 300;

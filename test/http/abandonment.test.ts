@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { InfoServer } from '../../src/http/info-server.ts';
-import { Places } from '../../src/http/places.ts';
+import { Places } from '../../src/http/answering/places.ts';
+import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
+import { connectPush } from '../../tools/harness/push-client.ts';
+import { connect, type RawClient } from '../../tools/harness/raw-client.ts';
+import { createKey, formatQuestion, prepareData } from '../../tools/harness/service.ts';
 import { historyOf, pastOf } from '../info/histories.ts';
-import { connectPush } from '../push/push-client.ts';
 import { ALICE, BOB, openFollowed, until } from './followed.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
-import { connect, type RawClient } from './raw-client.ts';
-import { createKey, formatQuestion, prepareData } from './service.ts';
 
 const SUBJECTS = 1000;
 const USERS = Array.from(

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { AbandonedAnswer } from '../../src/http/abandonment.ts';
-import { LongAnswers } from '../../src/http/long-answers.ts';
-import { PastAnswers } from '../../src/http/past-answers.ts';
+import { AbandonedAnswer } from '../../src/http/answering/abandonment.ts';
+import { LongAnswers } from '../../src/http/answering/long-answers.ts';
+import { PastAnswers } from '../../src/http/answering/past-answers.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import { createKey, formatQuestion, prepareData } from '../../tools/harness/service.ts';
 import { historyOf } from '../info/histories.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
-import { exchange } from './raw-client.ts';
-import { createKey, formatQuestion, prepareData } from './service.ts';
 
 const USERS = Array.from({ length: 1000 }, (_, index) => `0x${String(index).padStart(40, '0')}`);
 /** Of a question about so many accounts. */

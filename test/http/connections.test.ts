@@ -4,9 +4,20 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestion } from '../../src/info/registry.ts';
+import {
+  connect,
+  exchange,
+  type RawClient,
+  type RawResponse,
+} from '../../tools/harness/raw-client.ts';
+import {
+  ask,
+  formatQuestion,
+  formatRequest,
+  HEIGHT,
+  QUESTION,
+} from '../../tools/harness/service.ts';
 import { httpTransports, openTransports } from '../conformance/transports.ts';
-import { connect, exchange, type RawClient, type RawResponse } from './raw-client.ts';
-import { ask, formatQuestion, formatRequest, HEIGHT, QUESTION } from './service.ts';
 
 const transports = await openTransports({ after }, { settings: { minHeightWait: 100 } });
 const { key } = transports;

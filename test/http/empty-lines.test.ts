@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RequestStream } from '../../src/http/node/request-stream.ts';
+import { RequestStream } from '../../src/http/transport/node/request-stream.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import { formatQuestion } from '../../tools/harness/service.ts';
 import { startInProcess } from './in-process.ts';
-import { exchange } from './raw-client.ts';
-import { formatQuestion } from './service.ts';
 
 const LINES = '\r\n'.repeat(1 << 19);
 

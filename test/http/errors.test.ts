@@ -5,8 +5,7 @@ import { test } from 'node:test';
 import { Budgets } from '../../src/access/budgets.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { type Ledger, LedgerError } from '../../src/ledger/ledger.ts';
-import { type InProcessChanges, type ServiceInProcess, startInProcess } from './in-process.ts';
-import { exchange, type RawResponse } from './raw-client.ts';
+import { exchange, type RawResponse } from '../../tools/harness/raw-client.ts';
 import {
   ask,
   createKey,
@@ -16,7 +15,8 @@ import {
   QUESTION,
   type RequestParts,
   type Service,
-} from './service.ts';
+} from '../../tools/harness/service.ts';
+import { type InProcessChanges, type ServiceInProcess, startInProcess } from './in-process.ts';
 
 /** Enough for one question of the heaviest kind, and nothing comes back in time. */
 const SMALL_BUDGET = { weight: 20, periodMs: 3_600_000 };

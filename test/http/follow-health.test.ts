@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
-import { STATUS } from '../wanted/conformance.ts';
+import { connect, exchange } from '../../tools/harness/raw-client.ts';
+import { formatRequest } from '../../tools/harness/service.ts';
+import { STATUS } from '../upstream/channel/conformance.ts';
 import { ALICE, openFollowed } from './followed.ts';
-import { connect, exchange } from './raw-client.ts';
-import { formatRequest } from './service.ts';
 
 const HEALTH = formatRequest({ method: 'GET', path: '/health' });
 

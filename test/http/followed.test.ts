@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { PortClient } from '../../src/wanted/port-client.ts';
-import { SocketChannel } from '../../src/wanted/socket/socket-channel.ts';
-import type { WantedOutcome } from '../../src/wanted/wanted.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { PortClient } from '../../src/upstream/channel/port-client.ts';
+import { SocketChannel } from '../../src/upstream/channel/socket/socket-channel.ts';
+import type { WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALICE, addStrangers, BOB, openFollowed, until, VALIDATOR } from './followed.ts';
 
 const ACCOUNT_OF_ALICE = { type: 'clearinghouseState', user: ALICE };

@@ -5,24 +5,24 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { Budget } from '../../src/config/budget.ts';
+import type { ForwardedQuestion } from '../../src/info/forwarded-types.ts';
 import type {
   FollowStatus,
-  ForwardedQuestion,
   ForwardOutcome,
   Interest,
   WantedClient,
   WantedHandler,
   WantedItem,
   WantedOutcome,
-} from '../../src/wanted/wanted.ts';
+} from '../../src/upstream/channel/wanted.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import { createKey, formatRequest } from '../../tools/harness/service.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { connectPushAsker } from '../conformance/transports.ts';
 import { openSteppedLedger, type SteppedLedger } from '../push/stepped-ledger.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { STATUS } from '../wanted/conformance.ts';
-import { connectInProcess } from '../wanted/in-process.ts';
+import { STATUS } from '../upstream/channel/conformance.ts';
+import { connectInProcess } from '../upstream/channel/in-process.ts';
 import { type ChangedSettings, createInProcess, listenLocally, openGround } from './in-process.ts';
-import { exchange } from './raw-client.ts';
-import { createKey, formatRequest } from './service.ts';
 
 /** The ledger is partial, and its lists of dexes and markets were read: there are no markets. */
 const FIRST_READ = [

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
+import { badRequest } from '../../tools/harness/bad-requests.ts';
+import { connect, type RawResponse } from '../../tools/harness/raw-client.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { ask, readRssMib, type Service, startService } from '../../tools/harness/service.ts';
 import { ALSO_LONG, scale, shareOut } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { badRequest } from './bad-requests.ts';
-import { connect, type RawResponse } from './raw-client.ts';
-import { ask, readRssMib, type Service, startService } from './service.ts';
 
 /** Enough for the heap to reach its working size. */
 const WARM_UP_COUNT = scale(250, 500, 2500);

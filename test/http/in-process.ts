@@ -12,11 +12,11 @@ import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
-import { Answers } from '../../src/http/answers.ts';
+import { Answers } from '../../src/http/answering/answers.ts';
+import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import { createInfoServer } from '../../src/http/create-server.ts';
-import type { InfoServer } from '../../src/http/info-server.ts';
-import type { HistorySource } from '../../src/http/past-answers.ts';
 import { Push } from '../../src/http/push/push.ts';
+import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
@@ -24,8 +24,8 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { LoadGauge } from '../../src/service/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics.ts';
 import { ANSWERING_SETTINGS } from '../../src/service/worker.ts';
-import type { WantedClient } from '../../src/wanted/wanted.ts';
-import { type Cleanup, type PreparedData, prepareData } from './service.ts';
+import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
+import { type Cleanup, type PreparedData, prepareData } from '../../tools/harness/service.ts';
 
 export type ChangedSettings = Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
 

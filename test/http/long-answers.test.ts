@@ -4,21 +4,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { AbandonedAnswer, Abandonment, type Requester } from '../../src/http/abandonment.ts';
+import {
+  AbandonedAnswer,
+  Abandonment,
+  type Requester,
+} from '../../src/http/answering/abandonment.ts';
 import {
   isLong,
   type LongAnswer,
   LongAnswers,
   type LongOutcome,
   type LongQuestion,
-} from '../../src/http/long-answers.ts';
-import { Turns } from '../../src/http/turns.ts';
-import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
+} from '../../src/http/answering/long-answers.ts';
+import { Turns } from '../../src/http/answering/turns.ts';
+import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';
 

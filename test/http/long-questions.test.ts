@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { connect, exchange, type RawResponse } from '../../tools/harness/raw-client.ts';
+import { createKey, formatQuestion, formatRequest } from '../../tools/harness/service.ts';
 import { type ServiceInProcess, startInProcess } from './in-process.ts';
-import { connect, exchange, type RawResponse } from './raw-client.ts';
-import { createKey, formatQuestion, formatRequest } from './service.ts';
 
 const USER = '0x00000000000000000000000000000000000000aa';
 const ACCOUNT = JSON.stringify({ type: 'clearinghouseState', user: USER });

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findExcess } from '../../src/http/parse-limits.ts';
+import { findExcess } from '../../src/http/message/parse-limits.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import { formatQuestion } from '../../tools/harness/service.ts';
 import { startInProcess } from './in-process.ts';
-import { exchange } from './raw-client.ts';
-import { formatQuestion } from './service.ts';
 
 const BODY_BYTES_MAX = 65_536;
 const THOUSAND = Array.from({ length: 1000 }, (_, at) => `0x${String(at).padStart(40, '0')}`);

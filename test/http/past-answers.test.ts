@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbandonedAnswer, Abandonment } from '../../src/http/abandonment.ts';
+import { AbandonedAnswer, Abandonment } from '../../src/http/answering/abandonment.ts';
 import {
   PastAnswers,
   type PastOutcome,
   type PayingRequester,
-} from '../../src/http/past-answers.ts';
-import { headOfPost } from '../../src/http/request-head.ts';
-import { Turns } from '../../src/http/turns.ts';
-import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
+} from '../../src/http/answering/past-answers.ts';
+import { Turns } from '../../src/http/answering/turns.ts';
+import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
+import { headOfPost } from '../../src/http/message/request-head.ts';
 import type { HistoryAnswer, HistoryQuestion } from '../../src/info/history-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { historyOf } from '../info/histories.ts';

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { type Answer, type Client, createKey, startService } from '../../tools/harness/running.ts';
+import { withoutTime } from '../../tools/harness/without-time.ts';
 import { openSteppedLedger } from '../push/stepped-ledger.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { type Answer, type Client, createKey, startService } from '../service/running.ts';
-import { withoutTime } from '../without-time.ts';
 
 const place = createPlaces();
 const STRANGER = '0x00000000000000000000000000000000000000aa';

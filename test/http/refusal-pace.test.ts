@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Allowance } from '../../src/access/budgets.ts';
-import { Abandonment, STOPPING } from '../../src/http/abandonment.ts';
-import { isUnpaid, RefusalPace } from '../../src/http/refusal-pace.ts';
-import { refusalReply } from '../../src/http/refusal-reply.ts';
-import { Reply } from '../../src/http/reply.ts';
+import { Abandonment, STOPPING } from '../../src/http/answering/abandonment.ts';
+import { isUnpaid, RefusalPace } from '../../src/http/answering/refusal-pace.ts';
+import { refusalReply } from '../../src/http/message/refusal-reply.ts';
+import { Reply } from '../../src/http/message/reply.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { createKey, formatQuestion, prepareData } from '../../tools/harness/service.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
-import { connect } from './raw-client.ts';
-import { createKey, formatQuestion, prepareData } from './service.ts';
 
 const INTERVAL_MS = 20;
 const AT_ONCE = 10;

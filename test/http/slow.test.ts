@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type RawClient } from '../../tools/harness/raw-client.ts';
+import {
+  formatQuestion,
+  QUESTION,
+  readRssMib,
+  type Service,
+  startService,
+} from '../../tools/harness/service.ts';
 import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
-import { connect, type RawClient } from './raw-client.ts';
-import { formatQuestion, QUESTION, readRssMib, type Service, startService } from './service.ts';
 
 const HEADER_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;

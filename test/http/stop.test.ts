@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, type RawResponse } from '../../tools/harness/raw-client.ts';
+import { ask, formatQuestion, type Service, startService } from '../../tools/harness/service.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
-import { connect, type RawResponse } from './raw-client.ts';
-import { ask, formatQuestion, type Service, startService } from './service.ts';
 
 /** Begins a question, asks the service to stop, and then sends the rest. */
 async function stopDuringRequest(stopping: Service, signal: NodeJS.Signals): Promise<void> {

@@ -2,11 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createKey, formatQuestion, formatRequest, prepareData } from '../http/service.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import {
+  createKey,
+  formatQuestion,
+  formatRequest,
+  prepareData,
+} from '../../tools/harness/service.ts';
 import { historyOf } from '../info/histories.ts';
 import { TIME } from '../info/states.ts';
 import { createInProcess, listenLocally, openGround } from './in-process.ts';
-import { exchange } from './raw-client.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
 /** 1,001 points of two blocks: 62.5625. */

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { AccountAnswers } from '../../src/http/account-answers.ts';
+import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
 import type { RequestType } from '../../src/info/request.ts';
-import { type Answer, Client } from '../service/running.ts';
+import { type Answer, Client } from '../../tools/harness/running.ts';
+import { HEIGHT } from '../../tools/harness/service.ts';
 import { type ServiceInProcess, startInProcess } from './in-process.ts';
-import { HEIGHT } from './service.ts';
 
 const USER = '0x00000000000000000000000000000000000000aa';
 

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LongAnswers } from '../../src/http/long-answers.ts';
-import { UnsentBytes } from '../../src/http/unsent-bytes.ts';
+import { LongAnswers } from '../../src/http/answering/long-answers.ts';
+import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { connectPush } from '../push/push-client.ts';
+import { connectPush } from '../../tools/harness/push-client.ts';
+import { connect, exchange } from '../../tools/harness/raw-client.ts';
+import { formatQuestion } from '../../tools/harness/service.ts';
 import { ALICE, openFollowed } from './followed.ts';
 import { startInProcess } from './in-process.ts';
-import { connect, exchange } from './raw-client.ts';
-import { formatQuestion } from './service.ts';
 
 const CLIENTS = 20;
 const BATCH = {

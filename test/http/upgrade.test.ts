@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { formatQuestion, formatRequest, QUESTION } from '../../tools/harness/service.ts';
 import { httpTransports, openTransports } from '../conformance/transports.ts';
-import { connect } from './raw-client.ts';
-import { formatQuestion, formatRequest, QUESTION } from './service.ts';
 
 const transports = await openTransports({ after });
 const { key } = transports;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { prepareData } from '../../tools/harness/service.ts';
 import { LONG_ONLY } from '../scale.ts';
 import { openGround } from './in-process.ts';
-import { prepareData } from './service.ts';
 
 const WAITERS = 65_536;
 const NEVER = Number.MAX_SAFE_INTEGER;

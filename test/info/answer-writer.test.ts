@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { parseAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
 import { AnswerWriter, fixedText } from '../../src/info/answer-writer.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 

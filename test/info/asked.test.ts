@@ -4,16 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { PastQuestion, SeriesQuestion } from '../../src/info/history-question.ts';
 import { ALL_TYPES, parseQuestion, readQuestion } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { withoutTime } from '../../tools/harness/without-time.ts';
 import { listBodies } from '../archive/witness.ts';
-import { withoutTime } from '../without-time.ts';
 
 const BLOCKS = 80;
 const simulator = createSimulator({ seed: 'asked', accounts: 10 });

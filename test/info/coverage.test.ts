@@ -6,13 +6,13 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { EVENT_TYPES, parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
-import { NOT_SIMULATED } from '../feed/not-simulated.ts';
-import { VECTORS } from '../paths.ts';
+import { VECTORS } from '../../tools/harness/paths.ts';
+import { NOT_SIMULATED } from '../simulator/not-simulated.ts';
 
 const SIMULATED_BLOCKS = 600;
 const ANSWER_EVERY_BLOCKS = 50;

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import type { HistoryQuestion } from '../../src/info/history-question.ts';
 import type { HistoryView } from '../../src/info/history-view.ts';
 import { readQuestion } from '../../src/info/registry.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
 import { archiveOnce, withArchive } from '../archive/archived.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
 
 const place = createPlaces();
 

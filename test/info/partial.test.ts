@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
-import { AccountAnswers } from '../../src/http/account-answers.ts';
-import { BodySource, JsonSource, QuerySource } from '../../src/http/question-source.ts';
+import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
+import { BodySource, JsonSource, QuerySource } from '../../src/http/answering/question-source.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { answerQuestion, parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';

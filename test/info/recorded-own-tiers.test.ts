@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, test } from 'node:test';
 import { answerQuestion } from '../../src/info/registry.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 import { stateOf } from './states.ts';
 
 const FILE = path.join(PROJECT, 'test/recorded/corpus/hlp-child.json');

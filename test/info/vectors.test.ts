@@ -6,7 +6,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { VECTORS } from '../paths.ts';
+import { VECTORS } from '../../tools/harness/paths.ts';
 
 interface Vector {
   name: string;

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { AccountAnswers } from '../../src/http/account-answers.ts';
+import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
 import { AnswerWriter } from '../../src/info/answer-writer.ts';
 import { writeAccount } from '../../src/info/clearinghouse.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 
 /** More than the ring has slots for; those asked for at one height are more than it has room for. */
 const ACCOUNTS = 10_000;

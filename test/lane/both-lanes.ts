@@ -9,10 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { RefusalPace } from '../../src/http/refusal-pace.ts';
+import { RefusalPace } from '../../src/http/answering/refusal-pace.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';
 import {
   type ChangedSettings,
   createInProcess,
@@ -21,7 +22,6 @@ import {
   openGround,
   type Standing as Side,
 } from '../http/in-process.ts';
-import { type Cleanup, HEIGHT, prepareData } from '../http/service.ts';
 import { LoopbackSocket, noteAccepted } from './loopback-socket.ts';
 import { MemorySocket, type Standing } from './memory-socket.ts';
 
@@ -41,7 +41,7 @@ const LIMIT_SETTINGS: ChangedSettings = {
   requestTimeout: 3_600_000,
 };
 
-// Nor is the pace of refusals: it is that of the machine's clock (http/refusal-pace.test.ts).
+// Nor is the pace of refusals: it is that of the machine's clock (http/answering/refusal-pace.test.ts).
 RefusalPace.prototype.pass = (reply) => reply;
 
 const HOUR_MS = 3_600_000;

@@ -6,10 +6,10 @@ import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { PushClient } from '../../tools/harness/push-client.ts';
+import { connect, type RawClient } from '../../tools/harness/raw-client.ts';
+import { formatQuestion, formatRequest, startService } from '../../tools/harness/service.ts';
 import { listenLocally } from '../http/in-process.ts';
-import { connect, type RawClient } from '../http/raw-client.ts';
-import { formatQuestion, formatRequest, startService } from '../http/service.ts';
-import { PushClient } from '../push/push-client.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
 import { type BothLanes, openBothLanes } from './both-lanes.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { formatQuestion, formatRequest } from '../http/service.ts';
+import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientConnection } from '../../src/http/connections/client-connection.ts';
-import { TIMEOUT_CHECK_MS } from '../../src/http/connections/timeouts.ts';
-import { LaneConnection, type LaneReader } from '../../src/http/lane/lane-connection.ts';
-import { DeadlineTimer, findMissedDeadline } from '../../src/http/lane/lane-deadlines.ts';
+import type { ClientConnection } from '../../src/http/transport/connections/client-connection.ts';
+import { TIMEOUT_CHECK_MS } from '../../src/http/transport/connections/timeouts.ts';
+import { LaneConnection, type LaneReader } from '../../src/http/transport/lane/lane-connection.ts';
+import { DeadlineTimer, findMissedDeadline } from '../../src/http/transport/lane/lane-deadlines.ts';
 
 /** Keeps this process from doing anything else. */
 function stall(ms: number): void {

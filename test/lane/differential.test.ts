@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, listenBoth, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sendInPieces } from '../../src/http/lane/long-body.ts';
-import { Turns } from '../../src/http/turns.ts';
+import { Turns } from '../../src/http/answering/turns.ts';
+import { sendInPieces } from '../../src/http/transport/lane/long-body.ts';
 import { MemorySocket } from './memory-socket.ts';
 
 const PIECE_BYTES = 128 << 10;

@@ -1,7 +1,7 @@
 /** Random bodies of questions: most of them can be answered, written in many ways. */
 
-import type { Random } from '../../src/feed/simulator/random.ts';
 import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import type { Random } from '../../src/simulator/random.ts';
 import { LIMITS } from './both-lanes.ts';
 
 /** What the ledger knows, to ask about. */

@@ -1,6 +1,6 @@
 /** Random conversations: a handful of requests, sent ahead or one after the other, in any pieces. */
 
-import type { Random } from '../../src/feed/simulator/random.ts';
+import type { Random } from '../../src/simulator/random.ts';
 import type { Conversation, Read } from './both-lanes.ts';
 import { ordinaryRequest, randomRequest, type Source } from './random-requests.ts';
 

@@ -1,7 +1,7 @@
 /** Random requests of one client on one connection: their heads differ in the query or the length only. */
 
-import type { Random } from '../../src/feed/simulator/random.ts';
-import { HEIGHT } from '../http/service.ts';
+import type { Random } from '../../src/simulator/random.ts';
+import { HEIGHT } from '../../tools/harness/service.ts';
 import { LIMITS } from './both-lanes.ts';
 import { ordinaryBody, type Subjects } from './random-bodies.ts';
 import type { Source } from './random-requests.ts';

@@ -1,7 +1,7 @@
 /** Random requests, as bytes: ordinary ones of several kinds of clients, and those with a twist. */
 
-import type { Random } from '../../src/feed/simulator/random.ts';
-import { HEIGHT } from '../http/service.ts';
+import type { Random } from '../../src/simulator/random.ts';
+import { HEIGHT } from '../../tools/harness/service.ts';
 import { type KeySet, LIMITS } from './both-lanes.ts';
 import { ordinaryBody, randomBody, type Subjects } from './random-bodies.ts';
 

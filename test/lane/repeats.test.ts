@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
-import type { Answers } from '../../src/http/answers.ts';
-import type { ClientConnection } from '../../src/http/connections/client-connection.ts';
-import { HeadReader } from '../../src/http/lane/head-reader.ts';
-import { LaneConnection, type LaneReader } from '../../src/http/lane/lane-connection.ts';
-import { readHead, withQuestion } from '../../src/http/request-head.ts';
+import type { Answers } from '../../src/http/answering/answers.ts';
+import { readHead, withQuestion } from '../../src/http/message/request-head.ts';
+import type { ClientConnection } from '../../src/http/transport/connections/client-connection.ts';
+import { HeadReader } from '../../src/http/transport/lane/head-reader.ts';
+import { LaneConnection, type LaneReader } from '../../src/http/transport/lane/lane-connection.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';

@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { readConnection } from '../../src/http/connections/shared-reads.ts';
+import { readConnection } from '../../src/http/transport/connections/shared-reads.ts';
 
 interface Taken {
   readonly buffer: Buffer;

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { formatRequest, QUESTION } from '../http/service.ts';
+import { formatRequest, QUESTION } from '../../tools/harness/service.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { compare, openBothLanes, type Read } from './both-lanes.ts';
 import { byteByByte, cutAt } from './random-conversations.ts';

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { formatQuestion } from '../../tools/harness/service.ts';
 import { listenLocally } from '../http/in-process.ts';
-import { connect } from '../http/raw-client.ts';
-import { formatQuestion } from '../http/service.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { StandingClock } from '../standing-clock.ts';
 import {
   type Conversation,

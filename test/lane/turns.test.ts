@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Answers } from '../../src/http/answers.ts';
-import type { Reply } from '../../src/http/reply.ts';
-import { formatQuestion, formatRequest } from '../http/service.ts';
+import { Answers } from '../../src/http/answering/answers.ts';
+import type { Reply } from '../../src/http/message/reply.ts';
+import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
 import { type BothLanes, LIMITS, openBothLanes } from './both-lanes.ts';
 import { MemorySocket } from './memory-socket.ts';
 

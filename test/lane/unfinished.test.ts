@@ -6,10 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { UnfinishedBytes, type UnfinishedRequest } from '../../src/http/unfinished-bytes.ts';
+import {
+  UnfinishedBytes,
+  type UnfinishedRequest,
+} from '../../src/http/transport/connections/unfinished-bytes.ts';
+import { connect, type RawClient } from '../../tools/harness/raw-client.ts';
+import { formatQuestion, QUESTION } from '../../tools/harness/service.ts';
 import { listenLocally } from '../http/in-process.ts';
-import { connect, type RawClient } from '../http/raw-client.ts';
-import { formatQuestion, QUESTION } from '../http/service.ts';
 import { type BothLanes, openBothLanes } from './both-lanes.ts';
 
 const MIB = 1 << 20;

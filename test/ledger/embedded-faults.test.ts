@@ -24,7 +24,7 @@ import {
 import type { LedgerStore } from '../../src/ledger/embedded/ledger-store.ts';
 import { openLmdbLedgerStore } from '../../src/ledger/embedded/lmdb-ledger-store.ts';
 import { makeLockFile } from '../../src/ledger/embedded/lmdb-lock.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks, heightsOf } from './chains.ts';
 
 const blocks = chainOfLength(4);

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { open } from 'lmdb';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { chainLines, chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { describeLedger, type LedgerHarness } from './conformance.ts';
 import { type OtherProcess, startOther } from './other-process.ts';

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { openLmdb } from '../../src/ledger/embedded/lmdb-open.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 
 const INVALID = Object.assign(new Error('Invalid argument'), { code: 22 });
 

@@ -6,7 +6,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 /** Collects what folders held when they were synced: these names survive a power cut. */
 async function collectDurableNames(context: TestContext, folder: string): Promise<Set<string>> {

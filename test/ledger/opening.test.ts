@@ -6,13 +6,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { ChainPoint, LedgerWriter } from '../../src/ledger/ledger.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from './chains.ts';
 import { type OtherProcess, startOther } from './other-process.ts';
 

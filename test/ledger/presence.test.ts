@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Presence } from '../../src/ledger/embedded/presence.ts';
 import { withShortPath } from '../../src/ledger/embedded/socket-path.ts';
-import { createPlaces } from '../cli/program.ts';
-import type { Cleanup } from '../service/running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import type { Cleanup } from '../../tools/harness/running.ts';
 
 const place = createPlaces();
 /** More than a tick of the file system's clock. */

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WriteWatch } from '../../src/ledger/embedded/write-watch.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const OFTEN_MS = 5;
 const SELDOM_MS = 50;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Experience } from './experience.ts';
+import { Experience } from '../../tools/mutation-tester/experience.ts';
 
 const TESTS = [
   { name: 'slow', ms: 5000 },

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findMutants, REMOVED } from './find-mutants.ts';
+import { findMutants, REMOVED } from '../../tools/mutation-tester/find-mutants.ts';
 import {
   compare,
   compareConstant,
@@ -11,7 +11,7 @@ import {
   reach,
   startNoting,
   stopNoting,
-} from './switches.ts';
+} from '../../tools/mutation-tester/switches.ts';
 
 /** Code, and what each of its mutants has in the place of what. */
 const FOUND: readonly [code: string, changes: readonly string[]][] = [

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { KeptResults } from './kept-results.ts';
-import type { Verdict } from './trial.ts';
+import { KeptResults } from '../../tools/mutation-tester/kept-results.ts';
+import type { Verdict } from '../../tools/mutation-tester/trial.ts';
 
 const NOTICED = { file: 'state/a.ts', start: 7, mutated: 'false' };
 const SURVIVOR = { file: 'state/a.ts', start: 7, mutated: 'true' };

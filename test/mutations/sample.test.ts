@@ -4,15 +4,16 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { FULL_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 
 const MUTANTS = scale(0, 0, 40);
 /** Files without a survivor that has no explanation. */
 const FILES = ['exact/address.ts'];
 
 test(`${MUTANTS} random mutants are noticed or explained ${SEED_NOTE}`, FULL_ONLY, () => {
-  const tool = path.join(import.meta.dirname, 'run.js');
+  const tool = path.join(PROJECT, 'build/tools/mutation-tester/run.js');
   const sample = ['--sample', String(MUTANTS), '--seed', String(SEED), '--trust-explained'];
   const chosen = FILES.flatMap((file) => ['--file', file]);
   const environment = { ...process.env };

@@ -5,9 +5,8 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { createPlaces } from '../cli/program.ts';
-import { readRssMib } from '../http/service.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { connectPush, PushClient } from '../../tools/harness/push-client.ts';
 import {
   type Cleanup,
   createKey,
@@ -15,9 +14,10 @@ import {
   readSamples,
   startService,
   until,
-} from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { connectPush, PushClient } from './push-client.ts';
+} from '../../tools/harness/running.ts';
+import { readRssMib } from '../../tools/harness/service.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { connectRaw, formatFrame, OPCODES } from './raw-frames.ts';
 
 const place = createPlaces();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ADDRESS_EXPECTED } from '../../src/exact/address.ts';
-import { createPlaces } from '../cli/program.ts';
-import { connect } from '../http/raw-client.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { type Answer, createKey, startService } from '../../tools/harness/running.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { type Answer, createKey, startService } from '../service/running.ts';
 import { createLiveLedger } from './live-ledger.ts';
 
 const place = createPlaces();

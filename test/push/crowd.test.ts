@@ -3,10 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
-import { createPlaces } from '../cli/program.ts';
-import { readRssMib } from '../http/service.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
 import {
   type Cleanup,
   type Client,
@@ -14,7 +11,10 @@ import {
   type RunningService,
   startService,
   until,
-} from '../service/running.ts';
+} from '../../tools/harness/running.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { readRssMib } from '../../tools/harness/service.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 import { Crowd, contentOf, drawWishes, requireOpenFiles, type Subscriber } from './crowd.ts';
 import { createLiveLedger, type LiveLedger } from './live-ledger.ts';
 

@@ -8,7 +8,7 @@
 
 import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
-import { Random } from '../../src/feed/simulator/random.ts';
+import { Random } from '../../src/simulator/random.ts';
 
 const HEAD = '{"channel":"clearinghouseState","data":{';
 const STATE = ',"clearinghouseState":';

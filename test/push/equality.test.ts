@@ -7,15 +7,20 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
-import { createPlaces, run } from '../cli/program.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { connectPush, type PushClient, type PushedState } from '../../tools/harness/push-client.ts';
+import {
+  type Client,
+  createKey,
+  type RunningService,
+  startService,
+} from '../../tools/harness/running.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { withoutTime } from '../../tools/harness/without-time.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { type Client, createKey, type RunningService, startService } from '../service/running.ts';
-import { withoutTime } from '../without-time.ts';
-import { connectPush, type PushClient, type PushedState } from './push-client.ts';
 import { openSteppedLedger, type SteppedLedger } from './stepped-ledger.ts';
 
 /** In the long run a simulated hour: a block every ten seconds. */

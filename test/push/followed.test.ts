@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WantedOutcome } from '../../src/wanted/wanted.ts';
+import type { WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import { connectPush } from '../../tools/harness/push-client.ts';
 import { ALICE, addStrangers, BOB, openFollowed, until } from '../http/followed.ts';
-import { connectPush } from './push-client.ts';
 
 const SUBSCRIPTION = { type: 'clearinghouseState', user: ALICE, dex: '' };
 const PARTIAL = { type: 'partial' };

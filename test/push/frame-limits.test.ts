@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { IncomingFrames } from '../../src/http/push/frame-limits.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { formatFrame, OPCODES } from './raw-frames.ts';
 
 const MESSAGES = 400;

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { Reply } from '../../src/http/message/reply.ts';
 import { formatAnswer } from '../../src/http/push/frames.ts';
-import { Reply } from '../../src/http/reply.ts';
-import { createPlaces } from '../cli/program.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { connectPush, type PushClient, type PushedState } from '../../tools/harness/push-client.ts';
+import { type Answer, createKey, makeLedger, startService } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { SUBSCRIPTIONS } from '../info/types.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { type Answer, createKey, makeLedger, startService } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { connectPush, type PushClient, type PushedState } from './push-client.ts';
 
 const HEIGHT = 40;
 const lines = simulateLines(HEIGHT, 'push frames');

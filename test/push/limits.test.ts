@@ -5,9 +5,14 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
-import { createPlaces } from '../cli/program.ts';
-import { startInProcess } from '../http/in-process.ts';
-import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import {
+  connectPush,
+  connectRefused,
+  openSocket,
+  PushClient,
+  type PushedState,
+} from '../../tools/harness/push-client.ts';
 import {
   type Cleanup,
   type Client,
@@ -18,15 +23,10 @@ import {
   readSamples,
   startService,
   until,
-} from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import {
-  connectPush,
-  connectRefused,
-  openSocket,
-  PushClient,
-  type PushedState,
-} from './push-client.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { startInProcess } from '../http/in-process.ts';
+import { ALSO_LONG, LONG_ONLY, shareOut } from '../scale.ts';
 import { connectRaw } from './raw-frames.ts';
 import { openSteppedLedger } from './stepped-ledger.ts';
 

@@ -8,15 +8,15 @@ import {
   createTradingFeed,
   SimulatedState,
 } from '../../src/feed/live-simulator.ts';
-import {
-  createSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from '../../src/feed/simulator/simulator.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import {
+  createSimulator,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../src/simulator/simulator.ts';
 import type { StateView } from '../../src/state/state.ts';
 
 /** Ten blocks a second. */

@@ -6,8 +6,8 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { WebSocket } from 'ws';
 import type { Key } from '../../src/access/keys.ts';
+import { Reply } from '../../src/http/message/reply.ts';
 import { PushConnection, type PushContext } from '../../src/http/push/connection.ts';
-import { Reply } from '../../src/http/reply.ts';
 
 const BYTES_MAX = 65_536;
 /** More than a frame has beside its answer. */

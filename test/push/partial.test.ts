@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { connectPush } from '../../tools/harness/push-client.ts';
+import { createKey } from '../../tools/harness/service.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { createInProcess, listenLocally, openGround } from '../http/in-process.ts';
-import { createKey } from '../http/service.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { connectPush } from './push-client.ts';
 import { openSteppedLedger } from './stepped-ledger.ts';
 
 const USER = '0xabcdef0000000000000000000000000000000001';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Place } from './push-client.ts';
+import type { Place } from '../../tools/harness/push-client.ts';
 
 export const OPCODES = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;
 

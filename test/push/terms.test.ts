@@ -7,11 +7,11 @@ import { after, test } from 'node:test';
 import { type PerMessageDeflateOptions, WebSocket } from 'ws';
 import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { createPlaces } from '../cli/program.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { createKey, makeLedger, startService } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { connectRefused, PushClient, type PushedState } from './push-client.ts';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { connectRefused, PushClient, type PushedState } from '../../tools/harness/push-client.ts';
+import { createKey, makeLedger, startService } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const lines = simulateLines(60, 'push terms');
 /** The others follow while clients are connected. */

@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import {
   type WatchableTopic,
   type WatchedRows,
@@ -13,11 +11,13 @@ import {
 } from '../../src/http/push/watched-topics.ts';
 import { parseSubscription } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { withoutTime } from '../../tools/harness/without-time.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { withoutTime } from '../without-time.ts';
 
 const ACCOUNTS = 60;
 const BLOCKS = scale(120, 400);

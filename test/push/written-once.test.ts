@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { Outbox } from '../../src/http/push/outbox.ts';
 import { clearinghouseState } from '../../src/info/clearinghouse.ts';
 import type { RequestType } from '../../src/info/request.ts';
-import { run } from '../cli/program.ts';
+import { run } from '../../tools/harness/program.ts';
+import { connectPush, type PushClient } from '../../tools/harness/push-client.ts';
+import { HEIGHT } from '../../tools/harness/service.ts';
 import { startInProcess } from '../http/in-process.ts';
-import { HEIGHT } from '../http/service.ts';
-import { connectPush, type PushClient } from './push-client.ts';
 
 const [ALICE, BOB, STRANGER] = ['aa', 'bb', 'cc'].map((end) => `0x${end.padStart(40, '0')}`);
 /** As many as a frame is kept for. */

@@ -4,15 +4,23 @@ import assert from 'node:assert/strict';
 import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { type Ledger, LedgerError, type StoredBlock } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { Random } from '../../src/simulator/random.ts';
+import {
+  appendAll,
+  NO_SNAPSHOTS,
+  restoreDirectory,
+  restoreFrom,
+  type SnapshotPolicy,
+  snapshotPath,
+} from '../../tools/harness/data-directory.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { chainLines, collectBlocks } from '../ledger/chains.ts';
 import { ALSO_FULL, ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   describePosition,
   flipBit,
@@ -21,14 +29,6 @@ import {
   runVerify,
   type Verdict,
 } from './damage.ts';
-import {
-  appendAll,
-  NO_SNAPSHOTS,
-  restoreDirectory,
-  restoreFrom,
-  type SnapshotPolicy,
-  snapshotPath,
-} from './data-directory.ts';
 import { foldOutlooks, outlookOf, simulateLines } from './exchange.ts';
 import { SMALL_LINES } from './small-ledger.ts';
 

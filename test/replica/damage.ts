@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { type Database, open } from 'lmdb';
 import { HASH_BYTES } from '../../src/ledger/hash-chain.ts';
 import type { StoredBlock } from '../../src/ledger/ledger.ts';
-import { MAIN } from '../paths.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
 
 /** The stored blocks as the database has them: 32 bytes of hash, then the line. */
 export interface RawBlocks {

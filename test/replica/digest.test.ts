@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { DELEGATIONS_CHANGED_AT } from '../../src/state/addresses.ts';
 import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 

@@ -5,20 +5,20 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseBlock } from '../../src/events/event.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import type { Ledger, StoredBlock } from '../../src/ledger/ledger.ts';
 import { Replica, stateDigest } from '../../src/replica/replica.ts';
 import type { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { encodeSnapshot } from '../../src/state/snapshot.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashEncoded, hashSnapshot } from '../state/snapshot-hash.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import { longLine } from './long-line.ts';
 
 /** Enough to write a table in several pieces. */

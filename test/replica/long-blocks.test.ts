@@ -14,11 +14,11 @@ import { LiveState } from '../../src/replica/live-state.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { appendAll, NO_SNAPSHOTS, restoreDirectory } from '../../tools/harness/data-directory.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 import { hashSnapshot } from '../state/snapshot-hash.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';
 import { outlookOf, simulateLines } from './exchange.ts';
 import { longLine } from './long-line.ts';
 

@@ -5,10 +5,13 @@ import { test } from 'node:test';
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';
-import { DiskFaults } from '../simulation/system/disk-faults.ts';
-import { Kernel } from '../simulation/system/kernel.ts';
-import { SIMULATED_ROOT, SimulatedFiles } from '../simulation/system/simulated-files.ts';
-import { onSystem } from '../simulation/system/virtual-system.ts';
+import { DiskFaults } from '../../tools/fault-simulator/system/disk-faults.ts';
+import { Kernel } from '../../tools/fault-simulator/system/kernel.ts';
+import {
+  SIMULATED_ROOT,
+  SimulatedFiles,
+} from '../../tools/fault-simulator/system/simulated-files.ts';
+import { onSystem } from '../../tools/fault-simulator/system/virtual-system.ts';
 
 /** What a power cut takes is left to chance. */
 const CUTS = 20;

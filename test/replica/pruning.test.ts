@@ -7,8 +7,8 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { joinLines, run } from '../cli/program.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { joinLines, run } from '../../tools/harness/program.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { foldOutlooks, simulateLines } from './exchange.ts';
 
 const lines = simulateLines('pruned', 40);

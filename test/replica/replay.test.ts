@@ -10,10 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { MAIN } from '../paths.ts';
-import { ALSO_FULL, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
-import { inTemporaryFolder, makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   appendAll,
   appendChunks,
@@ -21,7 +17,11 @@ import {
   restoreDirectory,
   restoreFrom,
   snapshotPath,
-} from './data-directory.ts';
+} from '../../tools/harness/data-directory.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { inTemporaryFolder, makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { ALSO_FULL, scale } from '../scale.ts';
 import { foldOutlooks, type Outlook, outlookOf, simulateLines } from './exchange.ts';
 
 const BLOCKS = scale(300, 300, 800);

@@ -11,8 +11,13 @@ import { type ReplicaOptions, restoreReplica, stateDigest } from '../../src/repl
 import type { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
-import { appendAll, NO_SNAPSHOTS, restoreDirectory, snapshotPath } from './data-directory.ts';
+import {
+  appendAll,
+  NO_SNAPSHOTS,
+  restoreDirectory,
+  snapshotPath,
+} from '../../tools/harness/data-directory.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { simulateLines } from './exchange.ts';
 
 const BLOCKS = 30;

@@ -14,16 +14,16 @@ import { LedgerError } from '../../src/ledger/ledger.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { type LoadedSnapshot, SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { createState } from '../../src/state/state.ts';
-import { MAIN } from '../paths.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 import {
   appendAll,
   NO_SNAPSHOTS,
   restoreDirectory,
   restoreFrom,
   snapshotPath,
-} from './data-directory.ts';
+} from '../../tools/harness/data-directory.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { foldOutlooks, outlookOf, simulateLines } from './exchange.ts';
 import { SMALL_LINES } from './small-ledger.ts';
 

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { entityTag } from '../../src/http/entity-tag.ts';
+import { entityTag } from '../../src/http/message/entity-tag.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { appendAll, NO_SNAPSHOTS, restoreDirectory } from '../../tools/harness/data-directory.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { listBodies } from '../archive/witness.ts';
-import { createPlaces, run } from '../cli/program.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { appendAll, NO_SNAPSHOTS, restoreDirectory } from './data-directory.ts';
 
 const place = createPlaces();
 const BLOCKS = 120;

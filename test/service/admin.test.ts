@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { startAdmin } from '../../src/service/admin.ts';
-import { connect } from '../http/raw-client.ts';
-import { until } from './running.ts';
+import { connect } from '../../tools/harness/raw-client.ts';
+import { until } from '../../tools/harness/running.ts';
 
 test('the admin port takes 64 connections, and others once there is room', async (context) => {
   const metrics = async () => 'up 1\n';

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runArchiverProcess } from '../../src/service/archiver-process.ts';
-import { createPlaces } from '../cli/program.ts';
-import { until } from './running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { until } from '../../tools/harness/running.ts';
 
 const place = createPlaces();
 const SETTINGS = {

@@ -6,12 +6,12 @@ import { Budgets } from '../../src/access/budgets.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { Prepayment, type WorkDone } from '../../src/access/prepayment.ts';
 import { type Budget, formatBudget, parseBudget } from '../../src/config/budget.ts';
-import { createPlaces } from '../cli/program.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { createKey, HEAVY, makeLedger, startService } from '../../tools/harness/running.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { NaiveBucket } from './naive-bucket.ts';
-import { createKey, HEAVY, makeLedger, startService } from './running.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

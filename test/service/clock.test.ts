@@ -3,11 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
-import { createPlaces, joinLines, start } from '../cli/program.ts';
-import { startFollowing } from '../follow/following.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createPlaces, joinLines, start } from '../../tools/harness/program.ts';
 import {
   type Client,
   createKey,
@@ -17,7 +14,10 @@ import {
   readSamples,
   startService,
   until,
-} from './running.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { startFollowing } from '../../tools/stub-exchange/following.ts';
+import { LONG_ONLY } from '../scale.ts';
 import { ShiftedClock } from './shifted-clock.ts';
 
 const place = createPlaces();

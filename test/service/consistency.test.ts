@@ -2,17 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator, type Simulator } from '../../src/feed/simulator/simulator.ts';
 import { answerQuestion } from '../../src/info/registry.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
-import { createPlaces, type Program, run, start } from '../cli/program.ts';
-import { openRawBlocks } from '../replica/damage.ts';
-import { restoreDirectory } from '../replica/data-directory.ts';
-import { longLine } from '../replica/long-line.ts';
-import { SMALL_LINES } from '../replica/small-ledger.ts';
-import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { restoreDirectory } from '../../tools/harness/data-directory.ts';
+import { createPlaces, type Program, run, start } from '../../tools/harness/program.ts';
 import {
   type Answer,
   type Cleanup,
@@ -23,7 +18,12 @@ import {
   readSamples,
   startService,
   until,
-} from './running.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { openRawBlocks } from '../replica/damage.ts';
+import { longLine } from '../replica/long-line.ts';
+import { SMALL_LINES } from '../replica/small-ledger.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 const place = createPlaces();
 

@@ -3,10 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { askedWrongly, createPlaces, type Outcome, Program, run, start } from '../cli/program.ts';
+import {
+  askedWrongly,
+  createPlaces,
+  type Outcome,
+  Program,
+  run,
+  start,
+} from '../../tools/harness/program.ts';
+import { type Cleanup, Client, makeLedger, takePort, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { type Cleanup, Client, makeLedger, takePort, until } from './running.ts';
 
 const place = createPlaces();
 const hasCurl = spawnSync('curl', ['--version']).status === 0;

@@ -11,8 +11,8 @@ import { LedgerError, type LedgerFault, type StoredBlock } from '../../src/ledge
 import { type FeedFailure, LiveState } from '../../src/replica/live-state.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { ServiceFeed } from '../../src/service/service-feed.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 
 const lines = simulateLines(5).map((line) => Buffer.from(line));
 /** Each batch is an append. */

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlaces, joinLines, type Program, run, start } from '../cli/program.ts';
+import { createPlaces, joinLines, type Program, run, start } from '../../tools/harness/program.ts';
+import { type Cleanup, Client, createKey, LIGHT, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { type Cleanup, Client, createKey, LIGHT, until } from './running.ts';
 
 const place = createPlaces();
 const lines = simulateLines(60);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createPlaces, failed, joinLines, run, start } from '../cli/program.ts';
+import { createPlaces, failed, joinLines, run, start } from '../../tools/harness/program.ts';
+import { createKey, LIGHT, makeLedger, startService, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createKey, LIGHT, makeLedger, startService, until } from './running.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

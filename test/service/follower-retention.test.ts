@@ -8,8 +8,8 @@ import { FEED_SETTINGS } from '../../src/feed/feed-settings.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { followerRetention } from '../../src/service/follower-retention.ts';
 import { ServiceFeed } from '../../src/service/service-feed.ts';
+import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { archiveOnce } from '../archive/archived.ts';
-import { makeTemporaryFolder } from '../temporary-folder.ts';
 
 const DAY_MS = 86_400_000;
 const SETTINGS = [...FEED_SETTINGS, 'followKeepDays'] as const;

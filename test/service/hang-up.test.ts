@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, joinLines, type Program, start } from '../cli/program.ts';
-import { connect, type RawResponse } from '../http/raw-client.ts';
-import { ask, formatQuestion, startService } from '../http/service.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeLedger, until } from './running.ts';
+import { createPlaces, joinLines, type Program, start } from '../../tools/harness/program.ts';
+import { connect, type RawResponse } from '../../tools/harness/raw-client.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
+import { ask, formatQuestion, startService } from '../../tools/harness/service.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(6);

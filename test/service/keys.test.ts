@@ -13,9 +13,7 @@ import {
   type Outcome,
   run,
   runShell,
-} from '../cli/program.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+} from '../../tools/harness/program.ts';
 import {
   type Cleanup,
   createKey,
@@ -24,7 +22,9 @@ import {
   type RunningService,
   startService,
   until,
-} from './running.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

@@ -5,10 +5,10 @@ import type { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, formatEntry } from '../../src/service/log.ts';
-import { createPlaces, Program, start } from '../cli/program.ts';
-import { MAIN } from '../paths.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeLedger, until } from './running.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { createPlaces, Program, start } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const data = await makeLedger(place(), simulateLines(3));

@@ -9,9 +9,9 @@ import {
   readPrivateMemory,
   type ServiceProcess,
 } from '../../src/service/memory-metrics.ts';
-import { createPlaces } from '../cli/program.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeLedger, readSamples, startService, until } from './running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { makeLedger, readSamples, startService, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(10);

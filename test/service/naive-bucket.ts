@@ -14,7 +14,7 @@ import {
   rational,
   times,
   ZERO,
-} from '../twin/rational.ts';
+} from '../../tools/naive-twin/rational.ts';
 
 /** What is never held against a key. */
 const TOLERANCE = rational(1, 1_000_000);

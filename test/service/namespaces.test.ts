@@ -6,10 +6,17 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, joinLines, Program, run } from '../cli/program.ts';
-import { MAIN } from '../paths.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { type Cleanup, createKey, LIGHT, makeLedger, RunningService, until } from './running.ts';
+import { MAIN } from '../../tools/harness/paths.ts';
+import { createPlaces, joinLines, Program, run } from '../../tools/harness/program.ts';
+import {
+  type Cleanup,
+  createKey,
+  LIGHT,
+  makeLedger,
+  RunningService,
+  until,
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(40);

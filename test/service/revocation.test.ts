@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, run } from '../cli/program.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
 import {
   type Cleanup,
   type Client,
@@ -13,7 +11,9 @@ import {
   type RunningService,
   startService,
   until,
-} from './running.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY, scale } from '../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

@@ -8,8 +8,8 @@ import { openLmdbKeyTables } from '../../src/access/embedded/lmdb-key-tables.ts'
 import { findForgotten } from '../../src/access/key-changes.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { hashSecret } from '../../src/access/keys.ts';
-import { createPlaces } from '../cli/program.ts';
-import { createKey } from './running.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { createKey } from '../../tools/harness/running.ts';
 
 const place = createPlaces();
 

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { askedWrongly, createPlaces, done, failed, run } from '../cli/program.ts';
-import { verifyDirectory } from '../replica/data-directory.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeLedger, startService } from './running.ts';
+import { verifyDirectory } from '../../tools/harness/data-directory.ts';
+import { askedWrongly, createPlaces, done, failed, run } from '../../tools/harness/program.ts';
+import { makeLedger, startService } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

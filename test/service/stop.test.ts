@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createPlaces, joinLines, type Outcome, Program } from '../cli/program.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { makeLedger, until } from './running.ts';
+import { createPlaces, joinLines, type Outcome, Program } from '../../tools/harness/program.ts';
+import { makeLedger, until } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { STUCK_LINE, STUCK_VARIABLE } from './stuck-ledger.ts';
 
 const place = createPlaces();

@@ -1,12 +1,19 @@
 /** The metrics tell how long each kind of work took between two turns of the event loop. */
 
 import { test } from 'node:test';
+import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+import { connectPush } from '../../tools/harness/push-client.ts';
+import {
+  createKey,
+  LIGHT,
+  makeLedger,
+  readSamples,
+  startService,
+  until,
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { archiveOnce } from '../archive/archived.ts';
-import { createPlaces } from '../cli/program.ts';
-import { connectPush } from '../push/push-client.ts';
-import { appendAll, NO_SNAPSHOTS } from '../replica/data-directory.ts';
-import { simulateLines } from '../simulated-lines.ts';
-import { createKey, LIGHT, makeLedger, readSamples, startService, until } from './running.ts';
 
 const place = createPlaces();
 const lines = simulateLines(60, 'work');

@@ -5,9 +5,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlaces, run } from '../cli/program.ts';
-import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
-import { simulateLines } from '../simulated-lines.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
 import {
   Client,
   createKey,
@@ -18,7 +16,9 @@ import {
   startService,
   takePort,
   until,
-} from './running.ts';
+} from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

@@ -4,16 +4,21 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
-import { PROJECT } from '../paths.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { BROKEN_VARIANTS } from '../../tools/fault-simulator/broken-variants.ts';
+import { KEPT_SEEDS } from '../../tools/fault-simulator/kept-seeds.ts';
+import { Report } from '../../tools/fault-simulator/report.ts';
+import { runSeed } from '../../tools/fault-simulator/run-seed.ts';
+import { tryVariant } from '../../tools/fault-simulator/try-variant.ts';
+import {
+  DISK_FAULT_KINDS,
+  drawDiskFaults,
+  drawFaults,
+  FAULT_KINDS,
+} from '../../tools/fault-simulator/world/faults.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
-import { BROKEN_VARIANTS } from './broken-variants.ts';
-import { KEPT_SEEDS } from './kept-seeds.ts';
-import { Report } from './report.ts';
-import { runSeed } from './run-seed.ts';
-import { tryVariant } from './try-variant.ts';
-import { DISK_FAULT_KINDS, drawDiskFaults, drawFaults, FAULT_KINDS } from './world/faults.ts';
 
 const FIXED_SEEDS = scale(2, 30, 1_000);
 const NEW_SEEDS = scale(2, 30, 1_000);

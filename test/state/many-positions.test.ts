@@ -9,7 +9,7 @@ import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 
 const USER = '0xa11ce00000000000000000000000000000000001';

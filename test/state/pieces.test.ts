@@ -9,8 +9,8 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { simulateLines } from '../replica/exchange.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 
 const BLOCKS = 35;

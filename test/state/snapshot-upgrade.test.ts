@@ -8,14 +8,14 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { parseQuestion } from '../../src/info/registry.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
 import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { allocateTables, decodeDescription, decodeState } from '../../src/state/snapshot.ts';
 import type { State, StateView } from '../../src/state/state.ts';
-import { PROJECT } from '../paths.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 
 /** The length of the description in 4 bytes, the description, the tables. */

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { GROWTH_STEP_ROWS, ROW_BYTES, Table } from '../../src/state/table.ts';
 import type { TableSnapshot } from '../../src/state/table-snapshot.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 
 const ROW_CELLS = ROW_BYTES / Float64Array.BYTES_PER_ELEMENT;
 const RUNS = scale(20, 60);

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatAddress } from '../../src/exact/address.ts';
-import { createSimulator } from '../../src/feed/simulator/simulator.ts';
 import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
 import type { Question } from '../../src/info/request.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { createSimulator } from '../../src/simulator/simulator.ts';
 import {
   allocateTables,
   decodeDescription,
@@ -18,10 +18,15 @@ import {
   encodeSnapshot,
 } from '../../src/state/snapshot.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { withoutTime } from '../../tools/harness/without-time.ts';
+import {
+  blockAfter,
+  FIRST_BLOCK,
+  randomBlock,
+  USERS,
+} from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED, SEED_NOTE } from '../seed.ts';
-import { withoutTime } from '../without-time.ts';
-import { blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 

@@ -14,13 +14,19 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { isAccountKnown } from '../../src/state/known.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import { SEED_NOTE } from '../../tools/harness/seed.ts';
+import type { WireBlock } from '../../tools/naive-twin/naive-block.ts';
+import { Book } from '../../tools/naive-twin/naive-book.ts';
+import { writeDecimal } from '../../tools/naive-twin/naive-decimal.ts';
+import {
+  type BlockSteps,
+  blockAfter,
+  FIRST_BLOCK,
+  randomBlock,
+  USERS,
+} from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
-import type { WireBlock } from './naive-block.ts';
-import { Book } from './naive-book.ts';
-import { writeDecimal } from './naive-decimal.ts';
-import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 
 const SEQUENCES_MAX = 400;

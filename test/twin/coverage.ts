@@ -1,7 +1,7 @@
 /** Tries random cases until every branch was taken, so that a short run still covers all of them. */
 
 import fc from 'fast-check';
-import { SEED } from '../seed.ts';
+import { SEED } from '../../tools/harness/seed.ts';
 import type { Tally } from './tally.ts';
 
 interface Coverage {

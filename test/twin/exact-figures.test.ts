@@ -19,18 +19,30 @@ import { applyBlock } from '../../src/state/fold.ts';
 import { liquidationPrice } from '../../src/state/liquidation.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState } from '../../src/state/state.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
-import type { WireEvent } from './naive-block.ts';
-import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
-import { foldBlock } from './naive-fold.ts';
-import { createNaiveState } from './naive-state.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import type { WireEvent } from '../../tools/naive-twin/naive-block.ts';
+import {
+  type AccountFigures,
+  figureAccount,
+  writeFigures,
+} from '../../tools/naive-twin/naive-figures.ts';
+import { foldBlock } from '../../tools/naive-twin/naive-fold.ts';
+import { createNaiveState } from '../../tools/naive-twin/naive-state.ts';
+import {
+  dividedBy,
+  halfUp,
+  minus,
+  type Rational,
+  rational,
+  times,
+  ZERO,
+} from '../../tools/naive-twin/rational.ts';
 import {
   accountEvents,
   marketEvent,
   randomMarket,
   randomTieredAccount,
 } from './random-accounts.ts';
-import { dividedBy, halfUp, minus, type Rational, rational, times, ZERO } from './rational.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
 

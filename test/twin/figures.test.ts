@@ -11,14 +11,19 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import { SEED_NOTE } from '../../tools/harness/seed.ts';
+import { SAFE_MAX, type WireEvent } from '../../tools/naive-twin/naive-block.ts';
+import { usdOf } from '../../tools/naive-twin/naive-book.ts';
+import {
+  type AccountFigures,
+  figureAccount,
+  writeFigures,
+} from '../../tools/naive-twin/naive-figures.ts';
+import { foldBlock } from '../../tools/naive-twin/naive-fold.ts';
+import { createNaiveState, type NaiveState } from '../../tools/naive-twin/naive-state.ts';
+import { isEqual, isLess, rational, ZERO } from '../../tools/naive-twin/rational.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
-import { SAFE_MAX, type WireEvent } from './naive-block.ts';
-import { usdOf } from './naive-book.ts';
-import { type AccountFigures, figureAccount, writeFigures } from './naive-figures.ts';
-import { foldBlock } from './naive-fold.ts';
-import { createNaiveState, type NaiveState } from './naive-state.ts';
 import {
   type AccountChoices,
   accountEvents,
@@ -27,7 +32,6 @@ import {
   randomMarket,
   randomTieredAccount,
 } from './random-accounts.ts';
-import { isEqual, isLess, rational, ZERO } from './rational.ts';
 import { Tally } from './tally.ts';
 
 const BATCHES_MAX = 850;

@@ -12,14 +12,20 @@ import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { accountTime, delegationsTime } from '../../src/state/known.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import { answerNaively, type Question } from '../../tools/naive-twin/naive-answers.ts';
+import { WIRE_TYPES, type WireBlock } from '../../tools/naive-twin/naive-block.ts';
+import { type Folded, foldBlock } from '../../tools/naive-twin/naive-fold.ts';
+import { createNaiveState, keyOf, type NaiveState } from '../../tools/naive-twin/naive-state.ts';
+import {
+  type BlockSteps,
+  blockAfter,
+  FIRST_BLOCK,
+  randomBlock,
+  USERS,
+} from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 import { assertCovered } from './coverage.ts';
-import { answerNaively, type Question } from './naive-answers.ts';
-import { WIRE_TYPES, type WireBlock } from './naive-block.ts';
-import { type Folded, foldBlock } from './naive-fold.ts';
-import { createNaiveState, keyOf, type NaiveState } from './naive-state.ts';
-import { type BlockSteps, blockAfter, FIRST_BLOCK, randomBlock, USERS } from './random-events.ts';
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 

@@ -11,10 +11,10 @@ import {
   type WireEventOf,
   type WirePosition,
   type WireTier,
-} from './naive-block.ts';
-import { writeDecimal } from './naive-decimal.ts';
-import type { NaiveTier } from './naive-state.ts';
-import { floor, plus, type Rational, rational, ZERO } from './rational.ts';
+} from '../../tools/naive-twin/naive-block.ts';
+import { writeDecimal } from '../../tools/naive-twin/naive-decimal.ts';
+import type { NaiveTier } from '../../tools/naive-twin/naive-state.ts';
+import { floor, plus, type Rational, rational, ZERO } from '../../tools/naive-twin/rational.ts';
 
 const BILLION = 1_000_000_000n;
 

@@ -3,11 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerQuestion } from '../../src/info/registry.ts';
+import {
+  appendAll,
+  restoreDirectory,
+  verifyDirectory,
+} from '../../tools/harness/data-directory.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
+import { startService } from '../../tools/harness/running.ts';
+import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { restore } from '../backup/backups.ts';
-import { createPlaces, run } from '../cli/program.ts';
-import { appendAll, restoreDirectory, verifyDirectory } from '../replica/data-directory.ts';
-import { startService } from '../service/running.ts';
-import { simulateLines } from '../simulated-lines.ts';
 import { readRecorded, unpackBackup, unpackData } from './kept-files.ts';
 
 /** Versions of which files are kept. */

@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
-import { PROJECT } from '../paths.ts';
-import { snapshotPath } from '../replica/data-directory.ts';
+import { snapshotPath } from '../../tools/harness/data-directory.ts';
+import { PROJECT } from '../../tools/harness/paths.ts';
 
 interface Verified {
   readonly height: number;

@@ -13,10 +13,10 @@ import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { decodeMessage } from '../../src/ledger/jetstream/block-message.ts';
+import { restoreDirectory, snapshotPath } from '../../tools/harness/data-directory.ts';
+import { createPlaces, run } from '../../tools/harness/program.ts';
 import { restore } from '../backup/backups.ts';
-import { createPlaces, run } from '../cli/program.ts';
 import { openRawBlocks } from '../replica/damage.ts';
-import { restoreDirectory, snapshotPath } from '../replica/data-directory.ts';
 import { readRecorded, unpackBackup, unpackData } from './kept-files.ts';
 
 const VERSION = '0.1.0';

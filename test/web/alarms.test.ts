@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import {
   judgeThresholds,
   type Measured,
@@ -11,7 +12,6 @@ import {
   type Thresholds,
 } from '../../web/src/figures/alarms.ts';
 import { boardFiguresOf } from '../../web/src/figures/board-figures.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 import { accountState } from './account-state.ts';
 import { position } from './position.ts';
 

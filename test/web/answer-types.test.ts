@@ -9,7 +9,7 @@ import type { auctionSchema } from '../../src/info/auction.ts';
 import { accountExample, accountSchema } from '../../src/info/clearinghouse.ts';
 import type { delegationsSchema } from '../../src/info/delegations.ts';
 import type { Described } from '../../src/info/schema.ts';
-import type { FollowStatus } from '../../src/wanted/wanted.ts';
+import type { FollowStatus } from '../../src/upstream/channel/wanted.ts';
 import type {
   AccountState,
   Auction,

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { toLine } from '../../web/src/history/chart-line.ts';
 import { type Point, ValueHistory } from '../../web/src/history/value-history.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 
 const START_MS = 1_758_556_800_000;
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import type { AccountState, Position } from '../../web/src/figures/answers.ts';
 import { parseDecimal } from '../../web/src/figures/decimal.ts';
 import { judgeAccount } from '../../web/src/figures/risk.ts';
@@ -13,7 +14,6 @@ import {
   LEVELS,
   type Level,
 } from '../../web/src/figures/risk-levels.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
 
 interface Wish {
   readonly coin?: string;

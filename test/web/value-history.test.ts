@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../src/feed/simulator/random.ts';
+import { Random } from '../../src/simulator/random.ts';
+import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { changeOver } from '../../web/src/history/value-change.ts';
 import { Histories, RANGES, ValueHistory } from '../../web/src/history/value-history.ts';
-import { SEED, SEED_NOTE } from '../seed.ts';
 
 const START_MS = 1_758_556_800_000;
 const HOUR_MS = 3_600_000;

@@ -10,6 +10,8 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import type { State } from '../../src/state/state.ts';
+import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
+import type { WireEvent } from '../../tools/naive-twin/naive-block.ts';
 import { holdingsOf, keyOf, totalsOf } from '../../web/src/figures/all-dexes.ts';
 import type { States } from '../../web/src/figures/answers.ts';
 import { headlineOf } from '../../web/src/figures/headline.ts';
@@ -17,8 +19,6 @@ import { readTerms } from '../../web/src/figures/margin-terms.ts';
 import { type Fate, type Move, readPercent, suppose } from '../../web/src/figures/what-if.ts';
 import { stateOf, TIME } from '../info/states.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
-import { runs, SEED_NOTE } from '../seed.ts';
-import type { WireEvent } from '../twin/naive-block.ts';
 import {
   type AccountChoices,
   accountEvents,

@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { PACKAGE_FOLDER } from '../../config/package-folder.ts';
-import { writeHead } from '../node/send.ts';
+import { writeHead } from '../transport/node/send.ts';
 
 /** Vite's output folder. */
 const BUILT = path.join(PACKAGE_FOLDER, 'dist/web');

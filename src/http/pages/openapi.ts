@@ -6,8 +6,8 @@ import { ALL_TYPES } from '../../info/registry.ts';
 import type { Field, RequestType } from '../../info/request.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
 import { describeSurcharge } from '../../info/surcharge.ts';
-import type { ServiceHealth } from '../health.ts';
-import { LARGEST_HEADER_NUMBER } from '../request-head.ts';
+import { LARGEST_HEADER_NUMBER } from '../message/request-head.ts';
+import type { ServiceHealth } from './health.ts';
 
 type Json = Record<string, unknown>;
 

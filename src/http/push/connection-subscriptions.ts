@@ -11,9 +11,9 @@ import { parseSubscription } from '../../info/registry.ts';
 import type { Question } from '../../info/request.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
-import type { Abandonment } from '../abandonment.ts';
-import type { AskedReadings } from '../account-reads.ts';
-import type { Answers } from '../answers.ts';
+import type { Abandonment } from '../answering/abandonment.ts';
+import type { AskedReadings } from '../answering/account-reads.ts';
+import type { Answers } from '../answering/answers.ts';
 import { Chain } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
 import {

@@ -9,13 +9,13 @@ import type { WebSocket } from 'ws';
 import { UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { Abandonment, CLIENT_GONE, STOPPING } from '../abandonment.ts';
-import type { PushCounters } from '../counters.ts';
-import { weighLength } from '../parse-limits.ts';
-import type { Peer } from '../peer.ts';
-import { JsonSource } from '../question-source.ts';
-import type { Reply } from '../reply.ts';
-import { headOfPost, type RequestHead } from '../request-head.ts';
+import { Abandonment, CLIENT_GONE, STOPPING } from '../answering/abandonment.ts';
+import type { PushCounters } from '../answering/counters.ts';
+import type { Peer } from '../answering/peer.ts';
+import { JsonSource } from '../answering/question-source.ts';
+import { weighLength } from '../message/parse-limits.ts';
+import type { Reply } from '../message/reply.ts';
+import { headOfPost, type RequestHead } from '../message/request-head.ts';
 import {
   ConnectionSubscriptions,
   FRAME_WEIGHT,

@@ -14,9 +14,9 @@ import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
 import type { RequestError } from '../../info/request-error.ts';
-import type { Provenance } from '../account-reads.ts';
-import { findExcess } from '../parse-limits.ts';
-import type { Reply } from '../reply.ts';
+import type { Provenance } from '../answering/account-reads.ts';
+import { findExcess } from '../message/parse-limits.ts';
+import type { Reply } from '../message/reply.ts';
 
 export type Frame =
   | { readonly method: 'ping' }

@@ -12,12 +12,12 @@ import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
-import { STOPPING } from '../abandonment.ts';
-import { describeFailure } from '../answer-failure.ts';
-import type { Answers } from '../answers.ts';
-import { BoundedLog } from '../bounded-log.ts';
-import type { PushCounters } from '../counters.ts';
-import { queryOf } from '../router.ts';
+import { STOPPING } from '../answering/abandonment.ts';
+import { describeFailure } from '../answering/answer-failure.ts';
+import type { Answers } from '../answering/answers.ts';
+import { BoundedLog } from '../answering/bounded-log.ts';
+import type { PushCounters } from '../answering/counters.ts';
+import { queryOf } from '../message/router.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,

@@ -10,7 +10,7 @@
  */
 
 import type { StateView } from '../../state/state.ts';
-import type { Turns } from '../turns.ts';
+import type { Turns } from '../answering/turns.ts';
 import { Chain, type Link } from './chain.ts';
 import type { FrameWriter } from './frame-writer.ts';
 

@@ -4,8 +4,8 @@
  */
 
 import type { StateView } from '../../state/state.ts';
-import { Abandonment } from '../abandonment.ts';
-import type { AccountReads } from '../account-reads.ts';
+import { Abandonment } from '../answering/abandonment.ts';
+import type { AccountReads } from '../answering/account-reads.ts';
 import type { Topic, Topics } from './topics.ts';
 
 const CHECK_MS = 1_000;

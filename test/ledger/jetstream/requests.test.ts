@@ -10,8 +10,8 @@ import { formatNatsAddress, parseNatsAddress } from '../../../src/config/nats-ad
 import { connectNats, type NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 import { connectionOptions, loadModules } from '../../../src/ledger/jetstream/nats-client.ts';
 import { ServerWatch } from '../../../src/ledger/jetstream/server-watch.ts';
-import { runInProcess } from '../../simulation/nats/run-in-process.ts';
-import { makeTemporaryFolder } from '../../temporary-folder.ts';
+import { runInProcess } from '../../../tools/fault-simulator/nats/run-in-process.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 import { chainOfLength } from '../chains.ts';
 import { besideServer, storeBlocks } from './simulated-ledger.ts';
 

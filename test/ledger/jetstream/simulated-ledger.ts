@@ -5,9 +5,9 @@ import { openJetStreamLedger } from '../../../src/ledger/jetstream/jetstream-led
 import { openJetStreamLedgerWriter } from '../../../src/ledger/jetstream/jetstream-writer.ts';
 import { connectNats, type NatsLink } from '../../../src/ledger/jetstream/nats.ts';
 import type { ChainPoint, Ledger, LedgerWriter, StoredBlock } from '../../../src/ledger/ledger.ts';
-import { runInProcess } from '../../simulation/nats/run-in-process.ts';
-import type { SimulatedNats } from '../../simulation/nats/simulated-nats.ts';
-import type { Kernel } from '../../simulation/system/kernel.ts';
+import { runInProcess } from '../../../tools/fault-simulator/nats/run-in-process.ts';
+import type { SimulatedNats } from '../../../tools/fault-simulator/nats/simulated-nats.ts';
+import type { Kernel } from '../../../tools/fault-simulator/system/kernel.ts';
 
 const NAME = 'ledger';
 const RETRY_MS = 5_000;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectNats } from '../../../src/ledger/jetstream/nats.ts';
-import { runInProcess } from '../../simulation/nats/run-in-process.ts';
+import { runInProcess } from '../../../tools/fault-simulator/nats/run-in-process.ts';
 
 test('a connection is tried until the servers are there, and each retry says for how much longer', () =>
   runInProcess(1, async (nats, kernel) => {

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectNats } from '../../../src/ledger/jetstream/nats.ts';
-import { DiskFaults } from '../system/disk-faults.ts';
-import { Kernel } from '../system/kernel.ts';
-import { SimulatedFiles } from '../system/simulated-files.ts';
-import { onSystem } from '../system/virtual-system.ts';
-import { CONTRACT, runContract } from './contract.ts';
-import { SimulatedNats } from './simulated-nats.ts';
+import { CONTRACT, runContract } from '../../../tools/fault-simulator/nats/contract.ts';
+import { SimulatedNats } from '../../../tools/fault-simulator/nats/simulated-nats.ts';
+import { DiskFaults } from '../../../tools/fault-simulator/system/disk-faults.ts';
+import { Kernel } from '../../../tools/fault-simulator/system/kernel.ts';
+import { SimulatedFiles } from '../../../tools/fault-simulator/system/simulated-files.ts';
+import { onSystem } from '../../../tools/fault-simulator/system/virtual-system.ts';
 
 const UNTIL_MS = 120_000;
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type RunResult, runLedger } from '../../../tools/fault-simulator/nats/ledger-run.ts';
+import { planFaults } from '../../../tools/fault-simulator/nats/nats-fault-plan.ts';
+import { SEED, SEED_NOTE } from '../../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../../scale.ts';
-import { SEED, SEED_NOTE } from '../../seed.ts';
-import { type RunResult, runLedger } from './ledger-run.ts';
-import { planFaults } from './nats-fault-plan.ts';
 
 const SEEDS = scale(1, 6, 1_000);
 const FAULTY_MS = scale(25_000, 60_000);

@@ -8,8 +8,8 @@ import type { KV } from '@nats-io/kv';
 import { openJetStreamKeys } from '../../../src/access/jetstream/jetstream-keys.ts';
 import { openNatsCharges } from '../../../src/access/jetstream/nats-charges.ts';
 import { connectNats } from '../../../src/ledger/jetstream/nats.ts';
-import { runInProcess } from './run-in-process.ts';
-import type { SimulatedNats } from './simulated-nats.ts';
+import { runInProcess } from '../../../tools/fault-simulator/nats/run-in-process.ts';
+import type { SimulatedNats } from '../../../tools/fault-simulator/nats/simulated-nats.ts';
 
 const CHARGE = { id: 'k1', weight: 20, budget: { weight: 1_200, periodMs: 60_000 } };
 

@@ -5,13 +5,18 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openLmdbLedgerStore } from '../../../src/ledger/embedded/lmdb-ledger-store.ts';
-import { makeTemporaryFolder } from '../../temporary-folder.ts';
-import { Machine } from '../world/machine.ts';
-import { Kernel } from './kernel.ts';
-import { describeStore, STEPS, takeSteps } from './store-steps.ts';
-import { onSystem } from './virtual-system.ts';
+import { Kernel } from '../../../tools/fault-simulator/system/kernel.ts';
+import {
+  describeStore,
+  STEPS,
+  takeSteps,
+} from '../../../tools/fault-simulator/system/store-steps.ts';
+import { onSystem } from '../../../tools/fault-simulator/system/virtual-system.ts';
+import { Machine } from '../../../tools/fault-simulator/world/machine.ts';
+import { PROJECT } from '../../../tools/harness/paths.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 
-const USER = path.join(import.meta.dirname, 'store-user.js');
+const USER = path.join(PROJECT, 'build/tools/fault-simulator/system/store-user.js');
 
 /** What a simulated process leaves behind that takes the steps and is killed. */
 async function takeSimulated(count: number): Promise<unknown> {

@@ -1,0 +1,110 @@
+/** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
+
+import type { WorkDone } from '../../access/prepayment.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import { type Forwardable, readForwarded, readForwardedQuery } from '../../info/forwarded-types.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
+import {
+  type ForwardAnswer,
+  type ForwardOutcome,
+  type WantedClient,
+  wasAsked,
+} from '../../upstream/channel/wanted.ts';
+import { LATE, type Requester, Wait } from './abandonment.ts';
+
+/** A question that is answered by the exchange. */
+export class ForwardRequest {
+  readonly question: ForwardedQuestion;
+  /** The exchange's weight, without what the items of the answer add. */
+  readonly weight: number;
+
+  constructor(question: ForwardedQuestion, weight: number) {
+    this.question = question;
+    this.weight = weight;
+  }
+
+  get type(): string {
+    return this.question.type;
+  }
+
+  /** What the answer is charged with. */
+  weigh({ rows }: ForwardAnswer): number {
+    return PUBLIC_WEIGHTS.ofRows(this.type, rows);
+  }
+}
+
+/** Undefined if the question is not one that is forwarded. */
+export function readForwardRequest(body: unknown): ForwardRequest | RequestError | undefined {
+  return requestOf(readForwarded(body));
+}
+
+/** The same for a query string. */
+export function readForwardQuery(
+  parameters: URLSearchParams,
+): ForwardRequest | RequestError | undefined {
+  return requestOf(readForwardedQuery(parameters));
+}
+
+function requestOf(
+  read: Forwardable | RequestError | undefined,
+): ForwardRequest | RequestError | undefined {
+  if (read === undefined || read instanceof RequestError) return read;
+  return new ForwardRequest(read.question, read.weight);
+}
+
+/** What became of a forwarded question. */
+export interface Forwarded {
+  /** The exchange's answer, or why there is none. */
+  readonly answer: ForwardAnswer | RequestError;
+  /** Whether the exchange was sent the question. */
+  readonly wasAsked: WorkDone;
+}
+
+export interface ForwardingParts {
+  /** The way to the follower; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
+  readonly settings: Settings<'forward' | 'followWait'>;
+}
+
+export class Forwarding {
+  readonly #parts: ForwardingParts;
+  /** Whether questions are forwarded at all. */
+  readonly isOn: boolean;
+
+  constructor(parts: ForwardingParts) {
+    this.#parts = parts;
+    this.isOn = parts.settings.forward && parts.wanted !== undefined;
+  }
+
+  /** The exchange's answer, or why there is none. */
+  async ask({ question }: ForwardRequest, { keyId, abandonment }: Requester): Promise<Forwarded> {
+    const { wanted, settings } = this.#parts;
+    if (wanted === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
+    const wait = new Wait(settings.followWait, abandonment);
+    const asking = wanted.forward(question, keyId);
+    const outcome = await Promise.race([asking, wait.late]);
+    wait.stop();
+    if (outcome !== LATE) return { answer: readOutcome(outcome), wasAsked: wasAsked(outcome) };
+    const refusal = abandonment.refusal ?? refuseLate(settings.followWait);
+    return { answer: refusal, wasAsked: asking.then(wasAsked) };
+  }
+}
+
+function refuseLate(waitMs: number): RequestError {
+  return new RequestError('upstream_failed', `the exchange has not answered within ${waitMs} ms`);
+}
+
+function readOutcome(outcome: ForwardOutcome): ForwardAnswer | RequestError {
+  if (outcome.outcome === 'answered') return outcome;
+  if (outcome.outcome === 'failed') return new RequestError('upstream_failed', outcome.reason);
+  if (outcome.outcome === 'busy') {
+    const { reason, retryAfterSeconds } = outcome;
+    return new RequestError('not_ready', reason, undefined, retryAfterSeconds);
+  }
+  const { reason, field } = outcome;
+  const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
+  if (field !== undefined) return new RequestError(code, reason, field);
+  return new RequestError('invalid_field', `the exchange refused it: ${reason}`);
+}

@@ -1,0 +1,55 @@
+/** Whether questions can be answered now: from which state, or why not. */
+
+import type { Settings } from '../../config/settings.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import type { StateView } from '../../state/state.ts';
+import type { WantedClient } from '../../upstream/channel/wanted.ts';
+import { MIN_HEIGHT_HEADER } from '../message/request-head.ts';
+import type { Load } from './counters.ts';
+
+const NOTHING_READ = new RequestError(
+  'not_ready',
+  'nothing of the followed exchange has been read yet',
+);
+
+export interface ReadinessParts {
+  readonly live: LiveState;
+  readonly load: Load;
+  /** The way to the follower; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
+  readonly settings: Settings<'refuseStale' | 'overloadDelay'>;
+}
+
+export class Readiness {
+  readonly #parts: ReadinessParts;
+
+  constructor(parts: ReadinessParts) {
+    this.#parts = parts;
+  }
+
+  /** The state to answer from, or why there is none: not ready, below the minimum height, stale, cut off. */
+  findState(minHeight = 0): StateView | RequestError {
+    const { live, settings, wanted } = this.#parts;
+    const { state } = live;
+    if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
+    const cutOff = live.findCutOff();
+    if (cutOff !== undefined) return new RequestError('behind', cutOff.message);
+    // Before its first block, the ledger of a follower looks like an empty one.
+    if (state.height === 0 && wanted?.status() !== undefined) return NOTHING_READ;
+    if (state.height < minHeight) {
+      const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
+      return new RequestError('behind', message, MIN_HEIGHT_HEADER);
+    }
+    const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
+    return stale === undefined ? state : new RequestError('behind', stale.message);
+  }
+
+  findOverload(): RequestError | undefined {
+    const { settings, load } = this.#parts;
+    if (!load.isOverloaded) return undefined;
+    const delay = Math.round(load.delayMs);
+    const message = `requests wait ${delay} ms here, more than ${settings.overloadDelay} ms`;
+    return new RequestError('overloaded', message);
+  }
+}

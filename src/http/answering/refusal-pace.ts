@@ -1,0 +1,86 @@
+/**
+ * The pace of refusals that nobody pays for. A client that asks again at once when it is refused would
+ * otherwise take as much of a worker's time as one that is answered. So each key gets a number of refusals
+ * in an interval; further ones wait for the next interval, and their connections with them.
+ */
+
+import type { RequestErrorCode } from '../../info/request-error.ts';
+import type { Reply } from '../message/reply.ts';
+import type { Abandonment } from './abandonment.ts';
+import { TurnOrder } from './turn-order.ts';
+
+const INTERVAL_MS = 20;
+/** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
+const INTERVAL_REFUSALS_MAX = 10;
+/** One that ends its connection, such as that of a body over the limit, takes as long as so many others. */
+const LAST_COUNTS = 5;
+
+/** What a question to the exchange is refused for at no weight, when the exchange was not asked. */
+const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
+  'not_ready',
+  'upstream_failed',
+]);
+
+/**
+ * Whether the key has not paid for a refusal that it caused: its budget is spent, or what it may ask the
+ * exchange, which is known late. A service that starts or is overloaded refuses everybody, at once.
+ */
+export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean): boolean {
+  if (refusal === undefined) return false;
+  if (status === 429) return true;
+  if (isLate && FOLLOWER_CODES.has(refusal.code)) return true;
+  return status < 500 && allowance?.remaining === 0;
+}
+
+interface WaitingRefusal {
+  readonly keyId: string;
+  /** How many refusals it counts as. */
+  readonly count: number;
+  send(): void;
+}
+
+export class RefusalPace {
+  /** Refusals in this interval, by key. */
+  readonly #counts = new Map<string, number>();
+  readonly #waiting = new TurnOrder<WaitingRefusal>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** The reply, or a promise of it if the key has had its part of this interval. */
+  pass(reply: Reply, keyId: string, abandonment: Abandonment): Reply | Promise<Reply> {
+    const count = reply.isLast ? LAST_COUNTS : 1;
+    if (abandonment.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#waiting.delete(refusal);
+        resolve(reply);
+      };
+      const send = () => {
+        abandonment.delete(end);
+        resolve(reply);
+      };
+      const refusal = { keyId, count, send };
+      this.#waiting.add(refusal);
+      abandonment.add(end);
+    });
+  }
+
+  /** Counts a refusal of the key; false if this interval's are used up. */
+  #tryCount(keyId: string, count: number): boolean {
+    const counted = this.#counts.get(keyId) ?? 0;
+    if (counted + count > INTERVAL_REFUSALS_MAX) return false;
+    this.#counts.set(keyId, counted + count);
+    this.#timer ??= setTimeout(() => this.#startInterval(), INTERVAL_MS);
+    return true;
+  }
+
+  #startInterval(): void {
+    this.#timer = undefined;
+    this.#counts.clear();
+    const mayCome = (keyId: string, { count }: WaitingRefusal) => this.#tryCount(keyId, count);
+    let next = this.#waiting.take(mayCome);
+    while (next !== undefined) {
+      next.send();
+      next = this.#waiting.take(mayCome);
+    }
+  }
+}

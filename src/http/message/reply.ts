@@ -1,0 +1,170 @@
+/**
+ * The reply to a request, as data that transports render. Which headers it has, and in which order, is
+ * decided here only.
+ */
+
+import type { Allowance } from '../../access/budgets.ts';
+import { type FixedText, fixedText } from '../../info/answer-writer.ts';
+import type { RequestError } from '../../info/request-error.ts';
+import type { AccountAnswers } from '../answering/account-answers.ts';
+import { NO_TYPE } from '../answering/counters.ts';
+
+/**
+ * Every reply has the same shape: when shapes differed, a refusal took longer to build than an answer.
+ */
+export class Reply {
+  readonly status: number;
+  /** The type of the question, for the metrics. */
+  readonly type: string;
+  /** Text, an account's answer in the ring, valid until the next one is looked up, or a long one's bytes. */
+  body: string | AccountAnswers | Buffer = '';
+  /** To be called once with a long body, when it is sent or never will be (LongAnswer.release). */
+  releaseBody: ((isFree: boolean) => void) | undefined = undefined;
+  /** Why the request was refused; undefined if it was not. */
+  refusal: RequestError | undefined = undefined;
+  /** The ledger position of the reply; -1 if it has none. */
+  height = -1;
+  time = -1;
+  /** On a partial ledger, when the oldest account of the answer was read; -1 if it is about none. */
+  accountTime = -1;
+  /** An account in the answer is the exchange's own answer; the reply then has no ledger position. */
+  isFromUpstream = false;
+  /** The rest of the key's budget. */
+  allowance: Allowance | undefined = undefined;
+  /** It answers a GET or HEAD, which caches may store. */
+  isPolled = false;
+  tag: string | undefined = undefined;
+  /** The same request will always have this reply: it is about the past. */
+  isFixed = false;
+  /** The body is CSV instead of JSON. */
+  isCsv = false;
+  /** The methods that the route takes; undefined if the reply does not list them. */
+  allow: string | undefined = undefined;
+  /** The connection is closed after this reply. */
+  isLast = false;
+
+  constructor(status: number, type = NO_TYPE) {
+    this.status = status;
+    this.type = type;
+  }
+}
+
+/** 204 and 304 have neither a body nor a length. */
+export function hasBody({ status }: Reply): boolean {
+  return status !== 204 && status !== 304;
+}
+
+/** The name of a header, and the bytes between the previous line and its value. */
+export interface HeaderName {
+  readonly name: string;
+  readonly line: FixedText;
+}
+
+function headerName(name: string): HeaderName {
+  return { name, line: fixedText(`\r\n${name}: `) };
+}
+
+/** Receives the headers of a reply in order. */
+export interface HeaderSink {
+  putNumber(header: HeaderName, value: number): void;
+  putText(header: HeaderName, value: string): void;
+  /** The two headers of a ledger position. */
+  putPosition(height: number, time: number): void;
+}
+
+const CONTENT_LENGTH = headerName('Content-Length');
+const ALLOW = headerName('Allow');
+const ALLOW_METHODS = headerName('Access-Control-Allow-Methods');
+const ALLOW_HEADERS = headerName('Access-Control-Allow-Headers');
+const PREFLIGHT_AGE = headerName('Access-Control-Max-Age');
+const RETRY_AFTER = headerName('Retry-After');
+export const LEDGER_HEIGHT = headerName('Ledger-Height');
+export const LEDGER_TIME = headerName('Ledger-Time');
+const ACCOUNT_TIME_HEADER = headerName('Account-Time');
+const ACCOUNT_SOURCE = headerName('Account-Source');
+const LIMIT = headerName('RateLimit-Limit');
+const REMAINING = headerName('RateLimit-Remaining');
+const RESET = headerName('RateLimit-Reset');
+const CACHE_CONTROL = headerName('Cache-Control');
+const TAG = headerName('ETag');
+const CONNECTION = headerName('Connection');
+
+const EXPOSED_HEADERS = [
+  ...[TAG, LEDGER_HEIGHT, LEDGER_TIME, ACCOUNT_TIME_HEADER, ACCOUNT_SOURCE],
+  ...[LIMIT, REMAINING, RESET, RETRY_AFTER],
+].map(({ name }) => name);
+
+const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED_HEADERS.join(', '),
+};
+
+/** The headers that every response begins with. */
+export const COMMON_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'application/json',
+  ...CORS_HEADERS,
+};
+
+const CSV_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/csv; charset=utf-8; header=present',
+  ...CORS_HEADERS,
+};
+
+/** A preflight has no body, and so no Content-Type. */
+export function firstHeaders({ status, isCsv }: Reply): Readonly<Record<string, string>> {
+  if (status === 204) return CORS_HEADERS;
+  return isCsv ? CSV_HEADERS : COMMON_HEADERS;
+}
+
+/** Retry-After of a 503. */
+const RETRY_AFTER_SECONDS = 1;
+const PREFLIGHT_SECONDS = 86_400;
+/** The longest time that caches heed. */
+const FOR_EVER = 'private, max-age=31536000, immutable';
+
+/** All headers after the common ones, except Date, Connection and Keep-Alive. */
+export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
+  if (hasBody(reply)) sink.putNumber(CONTENT_LENGTH, length);
+  if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
+  if (reply.refusal !== undefined) putRetry(reply.refusal, sink);
+  if (reply.height >= 0) {
+    sink.putPosition(reply.height, reply.time);
+  }
+  if (reply.accountTime >= 0) {
+    sink.putNumber(ACCOUNT_TIME_HEADER, reply.accountTime);
+    if (reply.isFromUpstream) sink.putText(ACCOUNT_SOURCE, 'upstream');
+  }
+  if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
+  if (reply.tag !== undefined) {
+    // Not for shared caches: the URL contains a key. An answer about the present is soon stale.
+    sink.putText(CACHE_CONTROL, reply.isFixed ? FOR_EVER : 'private, no-cache');
+    sink.putText(TAG, reply.tag);
+  } else if (reply.isPolled) {
+    // Nothing would tell a cache when it changes.
+    sink.putText(CACHE_CONTROL, 'private, no-store');
+  }
+}
+
+/** The header of a response after which the connection is closed. */
+export function putClose(sink: HeaderSink): void {
+  sink.putText(CONNECTION, 'close');
+}
+
+function putAllow({ status }: Reply, allow: string, sink: HeaderSink): void {
+  sink.putText(ALLOW, allow);
+  if (status !== 204) return;
+  sink.putText(ALLOW_METHODS, allow);
+  sink.putText(ALLOW_HEADERS, 'Content-Type, If-None-Match, Ledger-Min-Height, Account-Max-Age');
+  sink.putNumber(PREFLIGHT_AGE, PREFLIGHT_SECONDS);
+}
+
+function putRetry({ status, retryAfterSeconds }: RequestError, sink: HeaderSink): void {
+  const seconds = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  if (seconds !== undefined) sink.putNumber(RETRY_AFTER, seconds);
+}
+
+function putAllowance({ limit, remaining, resetSeconds }: Allowance, sink: HeaderSink): void {
+  sink.putNumber(LIMIT, limit);
+  sink.putNumber(REMAINING, remaining);
+  sink.putNumber(RESET, resetSeconds);
+}

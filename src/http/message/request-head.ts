@@ -1,0 +1,220 @@
+/**
+ * The head of a request, parsed. It depends neither on time nor on state, so a transport may keep it
+ * for a client that sends the same head again.
+ */
+
+import { hashSecret } from '../../access/keys.ts';
+import { RequestError, wrongValue } from '../../info/request-error.ts';
+import { type AnyQuestion, type LongQuery, QuerySource } from '../answering/question-source.ts';
+import {
+  findRoute,
+  methodsOf,
+  NOT_FOUND,
+  type PageRoute,
+  queryOf,
+  type Route,
+  refuseMethod,
+} from './router.ts';
+
+/** By name in lower case; repeated headers are joined, or a list. */
+type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface RawHead {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderTable;
+  /** The client sends its body only after a 100 Continue. */
+  readonly expectsContinue?: boolean;
+}
+
+export interface RequestHead {
+  readonly method: string;
+  /** Undefined if there is no such path. */
+  readonly route: Route | undefined;
+  /** The methods that the route takes. */
+  readonly allow: string;
+  /** "" if the route takes no key, or none was given. */
+  readonly secretHash: string;
+  /** A wrong path or method; takes precedence over an unknown key. */
+  readonly routeRefusal: RequestError | undefined;
+  /** A fault in the rest of the head; an unknown key takes precedence. */
+  readonly headRefusal: RequestError | undefined;
+  /** An invalid value in one of the next two; a wrong question takes precedence. */
+  readonly termsRefusal: RequestError | undefined;
+  readonly minHeight: number;
+  /** The maximum age of accounts in milliseconds; undefined if the request has none. */
+  readonly accountAgeMsMax: number | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** The client prefers CSV, where there is such an answer. */
+  readonly wantsCsv: boolean;
+  /** Undefined if the question is in the body. */
+  readonly question: AnyQuestion | LongQuery | undefined;
+}
+
+export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
+const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
+
+/**
+ * Bytes over the limit that are read and discarded before a body is refused: a client that reads only
+ * after it has sent everything then gets to see why.
+ */
+export const DISCARDED_BYTES_MAX = 1 << 20;
+
+export interface HeadTerms {
+  readonly bodyBytesMax: number;
+  /** Whether questions are passed on to the exchange. */
+  readonly forwards: boolean;
+}
+
+export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms): RequestHead {
+  const { method, target, headers } = source;
+  const route = findRoute(target);
+  const allow = route === undefined ? '' : methodsOf(route);
+  const secret = route !== undefined && 'secret' in route ? route.secret : '';
+  const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
+  const minHeight = readWhole(headers, MIN_HEIGHT_HEADER);
+  const accountAgeMsMax = readWhole(headers, ACCOUNT_AGE_HEADER);
+  return {
+    method,
+    route,
+    allow,
+    secretHash: secret === '' ? '' : hashSecret(secret),
+    routeRefusal: findRouteFault(route, method, allow),
+    headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : findBodyHeadFault(source, bodyBytesMax),
+    termsRefusal: [minHeight, accountAgeMsMax].find((value) => value instanceof RequestError),
+    minHeight: typeof minHeight === 'number' ? minHeight : 0,
+    accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
+    ifNoneMatch: textOf(headers, 'if-none-match'),
+    wantsCsv: wantsCsv(textOf(headers, 'accept')),
+    question: isQuery
+      ? new QuerySource(Buffer.from(queryOf(target))).readIfShort(forwards)
+      : undefined,
+  };
+}
+
+/** The same head with another question. Written out: a spread takes several times as long. */
+export function withQuestion(head: RequestHead, question: AnyQuestion | LongQuery): RequestHead {
+  return {
+    method: head.method,
+    route: head.route,
+    allow: head.allow,
+    secretHash: head.secretHash,
+    routeRefusal: head.routeRefusal,
+    headRefusal: head.headRefusal,
+    termsRefusal: head.termsRefusal,
+    minHeight: head.minHeight,
+    accountAgeMsMax: head.accountAgeMsMax,
+    ifNoneMatch: head.ifNoneMatch,
+    wantsCsv: head.wantsCsv,
+    question,
+  };
+}
+
+/** The head for a question without one: a post on a push connection. */
+export function headOfPost(secretHash: string): RequestHead {
+  return {
+    method: 'POST',
+    route: { name: 'info', secret: '' },
+    allow: '',
+    secretHash,
+    routeRefusal: undefined,
+    headRefusal: undefined,
+    termsRefusal: undefined,
+    minHeight: 0,
+    accountAgeMsMax: undefined,
+    ifNoneMatch: undefined,
+    wantsCsv: false,
+    question: undefined,
+  };
+}
+
+/** An ordinary request to the WebSocket's path. */
+const NOT_A_HANDSHAKE = new RequestError(
+  'malformed_request',
+  'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket',
+  'Upgrade',
+);
+
+function findRouteFault(
+  route: Route | undefined,
+  method: string,
+  allow: string,
+): RequestError | undefined {
+  if (route === undefined) return NOT_FOUND;
+  return allow.split(', ').includes(method) ? undefined : refuseMethod(method, allow);
+}
+
+/** Whether the first media type that an Accept header names is CSV; a quality of 0 means "not this". */
+function wantsCsv(accept = ''): boolean {
+  const [first] = accept.split(',', 1);
+  return /^\s*text\/csv\s*(?:;|$)/i.test(first) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(first);
+}
+
+function textOf(headers: HeaderTable, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** The fault of a POST whose head declares a body that is not JSON in UTF-8, or far too large. */
+function findBodyHeadFault(
+  { method, headers, expectsContinue = false }: RawHead,
+  bytesMax: number,
+): RequestError | undefined {
+  if (method !== 'POST') return undefined;
+  const type = textOf(headers, 'content-type');
+  if (type === undefined || !isJsonType(type)) {
+    return refuseMedia('Content-Type', type, 'application/json in UTF-8');
+  }
+  const encoding = textOf(headers, 'content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuseMedia('Content-Encoding', encoding, 'none');
+  }
+  const transfer = textOf(headers, 'transfer-encoding');
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
+    return refuseMedia('Transfer-Encoding', transfer, 'chunked or none');
+  }
+  const declared = Number(textOf(headers, 'content-length') ?? 0);
+  const isFarTooLarge = declared > bytesMax + (expectsContinue ? 0 : DISCARDED_BYTES_MAX);
+  return isFarTooLarge ? refuseLength(bytesMax) : undefined;
+}
+
+function refuseMedia(header: string, got: string | undefined, expected: string): RequestError {
+  return wrongValue(header, got, expected, 'unsupported_media_type');
+}
+
+export function refuseLength(bytesMax: number): RequestError {
+  const message = `body: got more than ${bytesMax} bytes, expected at most ${bytesMax}`;
+  return new RequestError('body_too_large', message, 'body');
+}
+
+/** With thousands of parameters, to read a media type costs as much as several answers. */
+const MEDIA_TYPE_LENGTH_MAX = 256;
+
+const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
+
+/** Whether a media type is JSON, and its charset, if given, UTF-8. */
+function isJsonType(text: string): boolean {
+  if (text.length > MEDIA_TYPE_LENGTH_MAX) return false;
+  const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    type === 'application/json' &&
+    parameters.every((parameter) => !parameter.startsWith('charset') || UTF8.includes(parameter))
+  );
+}
+
+/** The largest number of 15 digits. */
+export const LARGEST_HEADER_NUMBER = 999_999_999_999_999;
+
+/** The whole number in a header; undefined if it is absent. */
+function readWhole(headers: HeaderTable, header: string): number | RequestError | undefined {
+  const given = headers[header.toLowerCase()];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
+  return wrongValue(header, given, 'a whole number of at most 15 digits');
+}
+
+/** The page that a request asks for; undefined if it asks for none, or is refused. */
+export function pageOf({ route, routeRefusal, method }: RequestHead): PageRoute | undefined {
+  if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
+  return 'secret' in route ? undefined : route;
+}

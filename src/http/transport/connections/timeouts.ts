@@ -1,0 +1,36 @@
+/** How long a client may take. */
+
+import type { Settings } from '../../../config/settings.ts';
+import { RequestError } from '../../../info/request-error.ts';
+
+/** How often connections are checked against their deadlines. */
+export const TIMEOUT_CHECK_MS = 500;
+
+/** How long a client may leave a response unread: longer than any pause that is allowed. */
+export function stalledMsMax({
+  idleTimeout,
+  requestTimeout,
+  minHeightWait,
+  followWait,
+}: Settings<'idleTimeout' | 'requestTimeout' | 'minHeightWait' | 'followWait'>): number {
+  const waitMs = minHeightWait + followWait;
+  return Math.max(idleTimeout, requestTimeout) + waitMs + 2 * TIMEOUT_CHECK_MS;
+}
+
+/** The headers may not take longer than the whole request. */
+export function headerMsMax({
+  headerTimeout,
+  requestTimeout,
+}: Settings<'headerTimeout' | 'requestTimeout'>): number {
+  return Math.min(headerTimeout, requestTimeout);
+}
+
+/** Refuses a request that is not complete in time. */
+export function refuseLateness(
+  settings: Settings<'headerTimeout' | 'requestTimeout'>,
+): RequestError {
+  const message =
+    `request: incomplete, expected the headers within ${headerMsMax(settings)} ms, ` +
+    `all within ${settings.requestTimeout} ms`;
+  return new RequestError('request_timeout', message);
+}

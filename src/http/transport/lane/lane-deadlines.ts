@@ -1,0 +1,53 @@
+/** How long a connection on the fast lane may take. */
+
+import type { Settings } from '../../../config/settings.ts';
+import { headerMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
+import type { LaneConnection } from './lane-connection.ts';
+
+/** Grace added to the keep-alive timeout, as Node's server adds it. */
+const KEEP_ALIVE_GRACE_MS = 1000;
+
+/**
+ * Calls `check` again and again, but not right after a stall of this process: requests that came
+ * meanwhile have not been read yet, and their clients would be taken for idle.
+ */
+export class DeadlineTimer {
+  readonly #timer: NodeJS.Timeout;
+  #calledMs = performance.now();
+  #hasSkipped = false;
+
+  constructor(check: (nowMs: number) => void) {
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      const isLate = nowMs - this.#calledMs > 2 * TIMEOUT_CHECK_MS;
+      this.#calledMs = nowMs;
+      // Only once in a row: a process that is always late has deadlines too.
+      this.#hasSkipped = isLate && !this.#hasSkipped;
+      if (!this.#hasSkipped) check(nowMs);
+    }, TIMEOUT_CHECK_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Whether a partial request is late, or the connection has been idle for too long. */
+export function findMissedDeadline(
+  connection: LaneConnection,
+  settings: Settings<'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
+  nowMs: number,
+): 'request' | 'idle' | undefined {
+  const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
+  const { idleTimeout, requestTimeout } = settings;
+  const headerMs = headerMsMax(settings);
+  const { isSending, isWaiting, isHeld, isQueued } = connection;
+  if (isSending || isWaiting || isHeld || isQueued) return undefined;
+  if (begunMs > 0) {
+    const isHeadWhole = isHeadAdmitted || skipLength > 0;
+    return nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs) ? 'request' : undefined;
+  }
+  const idleMs = hasAsked ? idleTimeout + KEEP_ALIVE_GRACE_MS : headerMs;
+  return nowMs - activeMs > idleMs ? 'idle' : undefined;
+}

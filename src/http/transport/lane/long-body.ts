@@ -1,0 +1,39 @@
+/** Sends long bodies in pieces: the system copies what it is given, megabytes take it milliseconds. */
+
+import type { Socket } from 'node:net';
+import type { Turns } from '../../answering/turns.ts';
+
+const PIECE_BYTES = 128 << 10;
+
+/**
+ * Each piece has a turn of the event loop, after a pause if others have asked meanwhile. `over` is called
+ * when the system has taken all of them, or when the connection is closed before that.
+ */
+export function sendInPieces(
+  socket: Socket,
+  body: Buffer,
+  turns: Turns,
+  over: (isSent: boolean) => void,
+): void {
+  let start = 0;
+  let answeredBefore = turns.answeredCount;
+  const goOn = () => {
+    const haveOthersAsked = turns.answeredCount > answeredBefore;
+    answeredBefore = turns.answeredCount;
+    if (haveOthersAsked) turns.doAfterPause(sendNext);
+    else turns.doLater(sendNext);
+  };
+  const sendNext = () => {
+    if (socket.destroyed) {
+      over(false);
+      return;
+    }
+    const piece = body.subarray(start, start + PIECE_BYTES);
+    start += piece.length;
+    socket.write(piece, (error) => {
+      if (!error && start < body.length) goOn();
+      else over(!error);
+    });
+  };
+  sendNext();
+}

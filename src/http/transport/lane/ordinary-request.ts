@@ -1,0 +1,156 @@
+/**
+ * The only form of request that the fast lane reads: what ordinary clients send, in a syntax so strict
+ * that there is no second way to read it. Everything else is left to Node.
+ */
+
+import type { LaneExit } from '../../answering/counters.ts';
+import type { RawHead } from '../../message/request-head.ts';
+
+/** The head of an ordinary request. */
+export interface OrdinaryHead extends RawHead {
+  readonly bodyLength: number;
+  /** The client wants the connection to be closed after the response. */
+  readonly isLast: boolean;
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
+const VERSION = 'HTTP/1.1';
+const URL_CHARACTER = /[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]/;
+/** The origin form only, and only characters that a URL may contain. */
+const TARGET = new RegExp(`^/${URL_CHARACTER.source}*$`);
+/** By byte. */
+const IS_URL_CHARACTER = Uint8Array.from({ length: 256 }, (_, code) =>
+  Number(URL_CHARACTER.test(String.fromCharCode(code))),
+);
+/** A name without white space before its colon; a value of visible ASCII, spaces inside only. */
+const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
+/** A prefix of such a line. */
+const HEADER_START =
+  /^(?:[A-Za-z0-9-]{0,64}|[A-Za-z0-9-]{1,64}:[ \t]?(?:[\x21-\x7e][\x20-\x7e]*)?\r?|\r)$/;
+/** No sign, no leading zero, and few enough digits to be exact. */
+const LENGTH = /^(?:0|[1-9][0-9]{0,8})$/;
+const END_OF_LINE = '\r\n';
+const LENGTH_HEADER = 'content-length';
+
+/** Headers that leave a request to Node, whatever their value. */
+const EXITS: ReadonlyMap<string, LaneExit> = new Map([
+  ['transfer-encoding', 'chunked'],
+  ['te', 'chunked'],
+  ['trailer', 'chunked'],
+  ['upgrade', 'upgrade'],
+  ['http2-settings', 'upgrade'],
+  ['expect', 'expect'],
+  ['keep-alive', 'syntax'],
+  ['proxy-connection', 'syntax'],
+]);
+
+/** The head of a request, as text without the empty line after it; or why it is left to Node. */
+export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
+  const [requestLine, ...lines] = text.split(END_OF_LINE);
+  if (!isRequestLine(requestLine)) return 'syntax';
+  const [method, target] = requestLine.split(' ');
+  const headers = readHeaders(lines);
+  if (typeof headers === 'string') return headers;
+  const length = headers[LENGTH_HEADER] ?? '0';
+  const connection = (headers['connection'] ?? 'keep-alive').toLowerCase();
+  const isLast = connection === 'close';
+  const isOrdinary =
+    LENGTH.test(length) &&
+    (headers['host'] ?? '') !== '' &&
+    (isLast || connection === 'keep-alive');
+  return isOrdinary ? { method, target, headers, bodyLength: Number(length), isLast } : 'syntax';
+}
+
+/** Whether a target may contain these bytes after its first question mark. */
+export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) {
+    if (IS_URL_CHARACTER[bytes[index]] === 0) return false;
+  }
+  return true;
+}
+
+/** The value of a Content-Length; undefined if it is unusual. */
+export function parseOrdinaryLength(bytes: Buffer, start: number, end: number): number | undefined {
+  const text = bytes.toString('latin1', start, end);
+  return LENGTH.test(text) ? Number(text) : undefined;
+}
+
+function isRequestLine(line: string): boolean {
+  const parts = line.split(' ');
+  const [method, target, version] = parts;
+  return (
+    parts.length === 3 && METHODS.includes(method) && TARGET.test(target) && version === VERSION
+  );
+}
+
+/** By name in lower case; if a line is unusual or a name is repeated, why they are left to Node. */
+function readHeaders(lines: readonly string[]): Record<string, string> | LaneExit {
+  const headers: Record<string, string> = Object.create(null);
+  for (const line of lines) {
+    const match = HEADER.exec(line);
+    if (match === null) return 'syntax';
+    const name = match[1].toLowerCase();
+    const exit = name in headers ? 'syntax' : EXITS.get(name);
+    if (exit !== undefined) return exit;
+    headers[name] = match[2] ?? '';
+  }
+  return headers;
+}
+
+/** The name in a partial line that has its colon, and its value so far. */
+const NAMED = /^([A-Za-z0-9-]{1,64}):[ \t]?([^\r]*)/;
+/** A prefix of a length. */
+const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
+
+/**
+ * A partial head. As soon as it can no longer become an ordinary one it is left to Node, which may
+ * refuse it before the rest arrives. Each line is checked once.
+ */
+export class PartialHead {
+  /** Length of the lines that were checked. */
+  checkedLength = 0;
+  #hasLength = false;
+
+  clear(): void {
+    this.checkedLength = 0;
+    this.#hasLength = false;
+  }
+
+  /** Checks the text after those lines; returns why the request is left to Node, if it is. */
+  check(text: string): LaneExit | undefined {
+    const lines = text.split(END_OF_LINE);
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      const exit = this.#checkLine(line);
+      if (exit !== undefined) return exit;
+      this.checkedLength += line.length + END_OF_LINE.length;
+    }
+    if (this.checkedLength === 0) return beginsRequestLine(last) ? undefined : 'syntax';
+    const [, name = '', value = ''] = NAMED.exec(last) ?? [];
+    if (!HEADER_START.test(last)) return 'syntax';
+    return this.#checkName(name, LENGTH_START.test(value));
+  }
+
+  #checkLine(line: string): LaneExit | undefined {
+    if (this.checkedLength === 0) return isRequestLine(line) ? undefined : 'syntax';
+    const match = HEADER.exec(line);
+    if (match === null) return 'syntax';
+    const exit = this.#checkName(match[1], LENGTH.test(match[2] ?? ''));
+    this.#hasLength ||= match[1].toLowerCase() === LENGTH_HEADER;
+    return exit;
+  }
+
+  #checkName(name: string, isLength: boolean): LaneExit | undefined {
+    const known = name.toLowerCase();
+    if (known === LENGTH_HEADER && (this.#hasLength || !isLength)) return 'syntax';
+    return EXITS.get(known);
+  }
+}
+
+function beginsRequestLine(text: string): boolean {
+  const [method, target, version, ...more] = text.split(' ');
+  if (target === undefined) return METHODS.some((name) => name.startsWith(method));
+  if (!METHODS.includes(method) || more.length > 0) return false;
+  if (version === undefined) return target === '' || TARGET.test(target);
+  return TARGET.test(target) && `${VERSION}\r`.startsWith(version);
+}

@@ -1,0 +1,100 @@
+/** Reading the body of a request on Node's server. */
+
+import type { RequestError } from '../../../info/request-error.ts';
+import { DISCARDED_BYTES_MAX, refuseLength } from '../../message/request-head.ts';
+import { makeRoom } from '../connections/growing-buffer.ts';
+import {
+  TOO_MUCH_UNFINISHED,
+  type UnfinishedBytes,
+  type UnfinishedRequest,
+} from '../connections/unfinished-bytes.ts';
+import type { HttpExchange } from './request-stream.ts';
+
+export interface BodyTerms {
+  readonly bytesMax: number;
+  readonly unfinished: UnfinishedBytes;
+}
+
+/**
+ * The body, or why it is refused: it is over the limit, which is found when all of it, or enough, is read,
+ * or too much is unfinished.
+ */
+export function readBody(
+  { request, response }: HttpExchange,
+  terms: BodyTerms,
+): Promise<Buffer | RequestError> {
+  return new Promise((resolve, reject) => {
+    const body = new UnfinishedBody(terms, resolve);
+    request.on('data', (chunk: Buffer) => body.add(chunk));
+    request.on('end', () => body.finish());
+    request.on('error', reject);
+    // A body that is cut short has no other event if the client ended its side in order.
+    response.once('close', () => {
+      body.release();
+      reject(CUT_SHORT);
+    });
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
+const CUT_SHORT = new Error('the client ended its side in the middle of the body');
+
+class UnfinishedBody implements UnfinishedRequest {
+  readonly #terms: BodyTerms;
+  readonly #resolve: (outcome: Buffer | RequestError) => void;
+  /** One buffer, because thousands of tiny chunks would take far more memory than their bytes. */
+  #bytes: Buffer = NOTHING;
+  #length = 0;
+  #isRefused = false;
+
+  constructor(terms: BodyTerms, resolve: (outcome: Buffer | RequestError) => void) {
+    this.#terms = terms;
+    this.#resolve = resolve;
+  }
+
+  add(chunk: Buffer): void {
+    const start = this.#length;
+    this.#length += chunk.length;
+    const { bytesMax } = this.#terms;
+    if (this.#length > bytesMax) this.release();
+    else if (!this.#isRefused) this.#place(chunk, start);
+    if (this.#length > bytesMax + DISCARDED_BYTES_MAX) this.#refuse(refuseLength(bytesMax));
+  }
+
+  #place(chunk: Buffer, start: number): void {
+    if (start === 0) {
+      this.#keepIn(chunk);
+      return;
+    }
+    this.#keepIn(makeRoom(this.#bytes, start, this.#length));
+    chunk.copy(this.#bytes, start);
+  }
+
+  finish(): void {
+    const { bytesMax } = this.#terms;
+    const isTooLong = this.#length > bytesMax;
+    this.#resolve(isTooLong ? refuseLength(bytesMax) : this.#bytes.subarray(0, this.#length));
+    this.release();
+  }
+
+  refuseUnfinished(): void {
+    this.#refuse(TOO_MUCH_UNFINISHED);
+  }
+
+  #refuse(refusal: RequestError): void {
+    this.#isRefused = true;
+    this.#resolve(refusal);
+    this.release();
+  }
+
+  release(): void {
+    this.#keepIn(NOTHING);
+  }
+
+  #keepIn(bytes: Buffer): void {
+    if (bytes === this.#bytes) return;
+    this.#bytes = bytes;
+    // The first chunk may be a part of a longer read.
+    this.#terms.unfinished.note(this, bytes.buffer.byteLength);
+  }
+}

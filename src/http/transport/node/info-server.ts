@@ -1,0 +1,76 @@
+/**
+ * Node's HTTP server, given streams in place of sockets. A connection starts on the fast lane, if that
+ * is on, and moves to Node's server at the first request that the lane does not read.
+ */
+
+import { type RequestListener, Server, type ServerOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ClientConnection } from '../connections/client-connection.ts';
+import { drainServer } from '../connections/drain.ts';
+import { OpenConnections, type OpenConnectionsParts } from '../connections/open-connections.ts';
+import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
+import { FastLane, type LaneParts } from '../lane/fast-lane.ts';
+import { RequestStream, type SentBytes } from './request-stream.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+export interface InfoServerParts {
+  readonly options: ServerOptions;
+  readonly listener: RequestListener;
+  readonly connections: OpenConnectionsParts;
+  /** Undefined if every request goes to Node's server. */
+  readonly lane: LaneParts | undefined;
+  readonly unfinished: UnfinishedBytes;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+export class InfoServer extends Server {
+  readonly #connections: OpenConnections;
+  readonly #lane: FastLane | undefined;
+  readonly #turnQueue = new TurnQueue();
+  readonly #unfinished: UnfinishedBytes;
+  readonly #takeStream: (stream: RequestStream) => void;
+
+  constructor({ options, listener, connections, lane, unfinished }: InfoServerParts) {
+    super(options, listener);
+    const [takeStream] = this.listeners('connection') as ((stream: RequestStream) => void)[];
+    this.off('connection', takeStream);
+    this.#takeStream = takeStream;
+    this.#connections = new OpenConnections(connections);
+    this.#unfinished = unfinished;
+    if (lane !== undefined) {
+      this.#lane = new FastLane(lane, (client, sent) => this.passToNode(client, sent));
+    }
+    this.on('connection', (socket: Socket) => this.#accept(socket));
+    this.on('close', () => this.#lane?.stop());
+  }
+
+  #accept(socket: Socket): void {
+    const client = this.#connections.accept(socket);
+    if (client === undefined) return;
+    if (this.#lane === undefined) this.passToNode(client);
+    else this.#lane.accept(client);
+  }
+
+  /** Hands a client to Node's server, with the bytes that it has sent already. */
+  passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
+    // Nobody would close its stream: the socket's last event has been.
+    if (client.socket.destroyed) return;
+    const stream = new RequestStream(client, this.#turnQueue, this.#unfinished);
+    this.#takeStream.call(this, stream);
+    client.handleWith(stream);
+    stream.start(head, rest);
+  }
+
+  /** Finishes the requests in flight and closes (connections/drain.ts). */
+  drain(timeoutMs: number): void {
+    drainServer(this, this.#connections, timeoutMs);
+  }
+
+  /** Does nothing: Node would close connections whose last response is still being sent. */
+  override closeIdleConnections(): void {}
+
+  override closeAllConnections(): void {
+    this.#connections.destroyAll();
+  }
+}

@@ -1,0 +1,79 @@
+/** Pages, the dashboard and the health of the service: what is answered without a key. */
+
+import type { Settings } from '../../../config/settings.ts';
+import type { RequestError } from '../../../info/request-error.ts';
+import type { LiveState } from '../../../replica/live-state.ts';
+import type { WantedClient } from '../../../upstream/channel/wanted.ts';
+import { NOT_FOUND, type PageRoute } from '../../message/router.ts';
+import { loadDashboard, sendAsset } from '../../pages/dashboard.ts';
+import {
+  type DiskReport,
+  type PastHealth,
+  readHealth,
+  type ServiceHealth,
+} from '../../pages/health.ts';
+import { formatHome } from '../../pages/home.ts';
+import { formatLlms } from '../../pages/llms.ts';
+import { formatOpenApi } from '../../pages/openapi.ts';
+import type { HttpExchange } from './request-stream.ts';
+import { sendPage } from './send.ts';
+
+const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
+const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
+
+export interface PageParts {
+  readonly live: LiveState;
+  readonly answers: { describePast(): PastHealth };
+  /** The way to the follower of an exchange; undefined if there is none. */
+  readonly wanted?: WantedClient | undefined;
+  /** Of the data folder, as far as it is known. */
+  readonly readDisk?: (() => DiskReport | undefined) | undefined;
+  readonly settings: Settings<'explorerUrl'>;
+}
+
+export class PageResponses {
+  readonly #parts: PageParts;
+  readonly #dashboard = loadDashboard();
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends a page; returns a refusal if there is none of that name. */
+  send(route: PageRoute, exchange: HttpExchange): Promise<void> | RequestError | undefined {
+    const { response } = exchange;
+    if (route.name === 'asset') {
+      const name = `assets/${route.file}`;
+      return sendAsset(this.#dashboard, { name, ...exchange }) ? undefined : NOT_FOUND;
+    }
+    if (route.name === 'health') return this.#sendHealth(exchange);
+    if (route.name === 'openapi') sendPage(response, formatOpenApi());
+    else if (route.name === 'llms') sendPage(response, formatLlms(), { headers: TEXT });
+    else if (!sendAsset(this.#dashboard, exchange)) {
+      sendPage(response, formatHome(), { headers: HTML });
+    }
+    return undefined;
+  }
+
+  async #sendHealth({ response }: HttpExchange): Promise<void> {
+    const { live, answers, wanted, readDisk, settings } = this.#parts;
+    const { explorerUrl } = settings;
+    const disk = readDisk?.();
+    const health: ServiceHealth = {
+      ...(await readHealth(live, wanted, Date.now())),
+      ...answers.describePast(),
+      ...(disk === undefined ? {} : { disk }),
+      ...(explorerUrl === undefined ? {} : { explorerUrl }),
+    };
+    const headers = {
+      'Ledger-Height': health.height,
+      'Ledger-Time': health.time,
+      'Cache-Control': 'no-store',
+    };
+    const isOk = health.status === 'ok';
+    sendPage(response, JSON.stringify(health), {
+      status: isOk ? 200 : 503,
+      headers: isOk ? headers : { ...headers, 'Retry-After': 1 },
+    });
+  }
+}

@@ -1,0 +1,132 @@
+/** The transport on Node's HTTP server: reads a request, asks for the reply, and sends it. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Settings } from '../../../config/settings.ts';
+import { RequestError } from '../../../info/request-error.ts';
+import type { Answers } from '../../answering/answers.ts';
+import { NO_TYPE, type RequestCounters } from '../../answering/counters.ts';
+import { BodySource } from '../../answering/question-source.ts';
+import type { Reply } from '../../message/reply.ts';
+import { pageOf, type RequestHead } from '../../message/request-head.ts';
+import type { ClientConnection } from '../connections/client-connection.ts';
+import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
+import { readBody } from './body.ts';
+import { expectsContinue, findExpectationFault, findHeadFault } from './head-checks.ts';
+import { type PageParts, PageResponses } from './page-responses.ts';
+import { asRequestStream, type HttpExchange } from './request-stream.ts';
+import { sendReply } from './send.ts';
+
+export interface RequestHandlerParts extends PageParts {
+  readonly answers: Answers;
+  readonly counters: RequestCounters;
+  readonly unfinished: UnfinishedBytes;
+  readonly settings: Settings<'bodyBytesMax' | 'explorerUrl'>;
+}
+
+/** Undefined if the response, a page, has been sent already. */
+type Outcome = Reply | undefined;
+
+export class RequestHandler {
+  readonly #parts: RequestHandlerParts;
+  readonly #pages: PageResponses;
+
+  constructor(parts: RequestHandlerParts) {
+    this.#parts = parts;
+    this.#pages = new PageResponses(parts);
+  }
+
+  handle(exchange: HttpExchange): void {
+    const startedMs = performance.now();
+    asRequestStream(exchange.request.socket).begin(exchange);
+    const finish = (outcome: Outcome) => {
+      this.#send(exchange, outcome);
+      this.#count(exchange, outcome?.type ?? NO_TYPE, startedMs);
+    };
+    const fail = (error: unknown) => {
+      this.#fail(exchange, error);
+      this.#count(exchange, NO_TYPE, startedMs);
+    };
+    try {
+      const outcome = this.#answer(exchange);
+      if (outcome instanceof Promise) outcome.then(finish).catch(fail);
+      else finish(outcome);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #answer(exchange: HttpExchange): Outcome | Promise<Outcome> {
+    const { request } = exchange;
+    const client = clientOf(request);
+    const malformed = findHeadFault(request);
+    if (malformed !== undefined) return this.#parts.answers.refuseAnyone(malformed, client);
+    const head = this.#parts.answers.readHead({
+      method: request.method ?? '',
+      target: request.url ?? '',
+      headers: request.headers,
+      expectsContinue: expectsContinue(request),
+    });
+    const page = pageOf(head);
+    if (page !== undefined) return this.#sendPage(page, exchange);
+    if (head.method !== 'POST') return this.#parts.answers.answer(head, client);
+    return this.#parts.answers.answerHead(head, client) ?? this.#answerBody(exchange, head, client);
+  }
+
+  #sendPage(
+    page: Parameters<PageResponses['send']>[0],
+    exchange: HttpExchange,
+  ): Outcome | Promise<Outcome> {
+    const sending = this.#pages.send(page, exchange);
+    if (sending instanceof RequestError)
+      return this.#parts.answers.refuseAnyone(sending, clientOf(exchange.request));
+    return sending?.then(() => undefined);
+  }
+
+  #answerBody(
+    exchange: HttpExchange,
+    head: RequestHead,
+    client: ClientConnection,
+  ): Outcome | Promise<Outcome> {
+    const { answers, settings, unfinished } = this.#parts;
+    const { request, response } = exchange;
+    const unexpected = findExpectationFault(request);
+    if (unexpected !== undefined) return answers.refuse(unexpected, head, client);
+    if (expectsContinue(request)) response.writeContinue();
+    return readBody(exchange, { bytesMax: settings.bodyBytesMax, unfinished }).then((body) =>
+      body instanceof RequestError
+        ? answers.refuse(body, head, client)
+        : answers.answer(head, client, new BodySource(body)),
+    );
+  }
+
+  #send({ response }: HttpExchange, reply: Outcome): void {
+    if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
+    // Its body was refused already (interruptions.ts).
+    if (reply === undefined || response.headersSent) return;
+    sendReply(response, reply);
+  }
+
+  #count({ response }: HttpExchange, type: string, startedMs: number): void {
+    // The client disconnected before it got a response.
+    if (!response.headersSent) return;
+    const seconds = (performance.now() - startedMs) / 1000;
+    this.#parts.counters.countRequests(type, response.statusCode, seconds, 1);
+  }
+
+  #fail({ request, response }: HttpExchange, error: unknown): void {
+    if (response.headersSent || request.socket.destroyed) return;
+    // A bug of ours, not a client that disconnected: only this connection is closed.
+    this.#parts.answers.reportFailure(error);
+    response.destroy();
+  }
+}
+
+/** What a closed response has left unwritten may still be read, so the bytes are not used again. */
+function releaseAfter(response: ServerResponse, release: (isFree: boolean) => void): void {
+  if (response.closed) release(false);
+  else response.once('close', () => release(false));
+}
+
+function clientOf({ socket }: IncomingMessage): ClientConnection {
+  return asRequestStream(socket).client;
+}

@@ -1,0 +1,314 @@
+/**
+ * The stream that Node's HTTP server gets in place of a client's socket. It passes on one request at a
+ * time: until its response is written, the next is held back and the client is not read from. So a
+ * client that pipelines thousands of requests, or reads no responses, takes the time and memory of one
+ * request; and at a CONNECT, an upgrade or bytes that are not HTTP no other request is in flight.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import {
+  type ClientConnection,
+  type ConnectionHandler,
+  READ_AHEAD_BYTES_MAX,
+} from '../connections/client-connection.ts';
+import type { UnfinishedBytes, UnfinishedRequest } from '../connections/unfinished-bytes.ts';
+import type { Pumpable, TurnQueue } from './turn-queue.ts';
+
+type Done = (error?: Error | null) => void;
+
+/** A request on Node's server, and its response. */
+export interface HttpExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Bytes that a client has sent already. */
+export interface SentBytes {
+  /** One whole head of a request. */
+  readonly head?: Buffer;
+  readonly rest?: Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Ends the headers of a request, and a chunked body. */
+const SECTION_END = '\r\n\r\n';
+/** Maximum number of pieces that Node parses in one turn. */
+const PIECES_PER_TURN = 16;
+
+/** The end of a section in `bytes`; -1 if it does not end there. `before` precedes them. */
+function findSectionEnd(bytes: Buffer, before: string): number {
+  for (let missing = 1; missing < SECTION_END.length; missing++) {
+    const isBegun = before.endsWith(SECTION_END.slice(0, -missing));
+    const rest = bytes.toString('latin1', 0, missing);
+    if (isBegun && rest === SECTION_END.slice(-missing)) return missing;
+  }
+  const start = bytes.indexOf(SECTION_END, 0, 'latin1');
+  return start === -1 ? -1 : start + SECTION_END.length;
+}
+
+const LINE_ENDS: readonly number[] = [0x0d, 0x0a];
+
+/** The number of bytes before the first one that is not part of an empty line. */
+function countEmptyLines(bytes: Buffer): number {
+  let length = 0;
+  while (length < bytes.length && LINE_ENDS.includes(bytes[length])) length++;
+  return length;
+}
+
+/** Node's server gets no other streams (info-server.ts). */
+export function asRequestStream(stream: Duplex): RequestStream {
+  return stream as RequestStream;
+}
+
+export class RequestStream
+  extends Duplex
+  implements ConnectionHandler, Pumpable, UnfinishedRequest
+{
+  readonly client: ClientConnection;
+  readonly #queue: TurnQueue;
+  readonly #unfinished: UnfinishedBytes;
+  #held: Buffer = NOTHING;
+  /** Comes before what is held. */
+  #firstPiece: Buffer = NOTHING;
+  /** Node reads the stream, and parses each piece as soon as it is pushed. */
+  #isRead = false;
+  /** The last bytes that Node got: the end of a section may be split between two reads. */
+  #lastBytes = '';
+  /** No byte of the next request has come, only empty lines before it, which Node skips. */
+  #isBeforeRequest = true;
+  #exchange: HttpExchange | undefined;
+  /** Bytes of the current body that have yet to arrive; infinite if it is chunked. */
+  #bodyBytesLeft = 0;
+  #isPumping = false;
+  #hasPushedEnd = false;
+  /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
+  #isOver = false;
+
+  constructor(client: ClientConnection, queue: TurnQueue, unfinished: UnfinishedBytes) {
+    // Half open: a client may end its side and still wait for the response.
+    super({ allowHalfOpen: true, decodeStrings: false });
+    this.client = client;
+    this.#queue = queue;
+    this.#unfinished = unfinished;
+    // Node removes its own listener at a CONNECT or an upgrade.
+    this.on('error', () => undefined);
+    this.on('resume', () => this.#queue.add(this));
+  }
+
+  get isBusy(): boolean {
+    return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
+  }
+
+  /** Whether the response is the last one: no request follows that is answered. */
+  get isLastRequest(): boolean {
+    return this.#isOver || (this.client.isDraining && this.#held.length <= this.#bodyBytesLeft);
+  }
+
+  /** Starts with the bytes that the client has sent already. */
+  start(head: Buffer, rest: Buffer): void {
+    this.#firstPiece = head;
+    this.#hold(rest);
+    if (this.#hasBytes) this.client.pause();
+    this.#queue.add(this);
+  }
+
+  takeRead(bytes: Buffer, length: number): void {
+    // Not read again before these bytes have had their turn.
+    this.client.pause();
+    if (this.#isOver) return;
+    const read = Buffer.from(bytes.subarray(0, length));
+    this.#hold(this.#held.length === 0 ? read : Buffer.concat([this.#held, read]));
+    this.#queue.add(this);
+  }
+
+  takeEnd(): void {
+    this.#queue.add(this);
+  }
+
+  close(): void {
+    this.destroy();
+  }
+
+  /** Called with each request as it begins. */
+  begin(exchange: HttpExchange): void {
+    const { request, response } = exchange;
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    this.#exchange = exchange;
+    this.#bodyBytesLeft = coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY;
+    response.once('close', () => this.#queue.add(this));
+  }
+
+  /** The request in flight, if any. */
+  get exchange(): HttpExchange | undefined {
+    return this.#exchange?.request.complete && this.#exchange.response.closed
+      ? undefined
+      : this.#exchange;
+  }
+
+  /** Gives Node no more bytes, and returns those that are held. */
+  stop(): Buffer {
+    this.#isOver = true;
+    const held = this.#held;
+    this.#hold(NOTHING);
+    return held;
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#held = bytes;
+    // A part of a read keeps all of it in memory.
+    this.#unfinished.note(this, bytes.length === 0 ? 0 : bytes.buffer.byteLength);
+  }
+
+  /** The requests that wait for a response are dropped unread; a body is on its way to the request. */
+  refuseUnfinished(): void {
+    const { exchange } = this;
+    if (exchange === undefined || !exchange.request.complete) return;
+    this.stop();
+    exchange.response.once('close', () => this.destroySoon());
+  }
+
+  get isStopped(): boolean {
+    return this.#isOver;
+  }
+
+  /** Called by Node when the last response is written, as on a socket. */
+  destroySoon(): void {
+    this.stop();
+    this.client.linger();
+  }
+
+  /** Writes the last response. */
+  endWith(text: string): void {
+    this.stop();
+    this.client.socket.write(text, 'latin1');
+    this.client.linger();
+  }
+
+  /** The connection's only deadline; Node sets it. */
+  setTimeout(ms: number): this {
+    this.client.socket.setTimeout(ms);
+    return this;
+  }
+
+  override _read(): void {
+    this.#isRead = true;
+    process.nextTick(() => {
+      // A new request waits for its turn; the rest of the current one does not.
+      if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
+      else if (!this.#queue.has(this)) this.pump();
+    });
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    // A write that fails closes the socket, and this stream with it.
+    this.client.socket.write(chunk, encoding, (error) => {
+      if (!error) done();
+    });
+  }
+
+  override _writev(parts: { chunk: Buffer | string; encoding: BufferEncoding }[], done: Done) {
+    const { socket } = this.client;
+    socket.cork();
+    const last = parts.length - 1;
+    for (const [index, { chunk, encoding }] of parts.entries()) {
+      if (index < last) socket.write(chunk, encoding);
+      else this._write(chunk, encoding, done);
+    }
+    socket.uncork();
+  }
+
+  override _final(done: Done): void {
+    this.client.socket.end(() => done());
+  }
+
+  override _destroy(_error: Error | null, done: Done): void {
+    this.stop();
+    if (!this.client.isEnding) this.client.socket.destroy();
+    done();
+  }
+
+  /** Pushes what Node may have now: the rest of a request, or the next one. */
+  pump(): void {
+    if (this.#isPumping || this.#isOver || this.destroyed) return;
+    this.#isPumping = true;
+    for (let pieces = 0; pieces < PIECES_PER_TURN && this.#canPump(); pieces++) {
+      this.push(this.#takePiece());
+    }
+    this.#isPumping = false;
+    if (this.#isOver || this.destroyed) return;
+    if (this.#hasBytes) {
+      if (this.#canPump()) this.#queue.add(this);
+      else if (this.#mayReadAhead) this.client.resume();
+    } else if (this.client.hasEnded) {
+      this.#pumpEnd();
+    } else {
+      this.client.resume();
+    }
+  }
+
+  /** While a response is pending, to notice a client that is gone. */
+  get #mayReadAhead(): boolean {
+    const { exchange } = this;
+    const isPending = exchange?.request.complete === true && !exchange.response.headersSent;
+    return isPending && this.#held.length <= READ_AHEAD_BYTES_MAX;
+  }
+
+  #canPump(): boolean {
+    const isTaking = this.#isRead && this.readableLength === 0 && !this.isPaused();
+    return this.#hasBytes && isTaking && this.#isNext();
+  }
+
+  get #hasBytes(): boolean {
+    return this.#firstPiece.length > 0 || this.#held.length > 0;
+  }
+
+  /** Whether Node may have the next bytes: no response is outstanding, or they are a body. */
+  #isNext(): boolean {
+    if (this.#isOver || this.destroyed) return false;
+    if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
+    if (!this.#exchange.response.closed) return false;
+    this.#exchange = undefined;
+    this.#bodyBytesLeft = 0;
+    this.#isBeforeRequest = true;
+    return true;
+  }
+
+  /** The rest of a body, or of the headers, as much as has arrived. */
+  #takePiece(): Buffer {
+    if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
+    const length = Math.min(this.#pieceLength(), this.#held.length);
+    const piece = this.#held.subarray(0, length);
+    this.#hold(length === this.#held.length ? NOTHING : this.#held.subarray(length));
+    this.#lastBytes = (this.#lastBytes + piece.toString('latin1', Math.max(0, length - 3))).slice(
+      -3,
+    );
+    if (this.#bodyBytesLeft > 0) this.#bodyBytesLeft -= length;
+    return piece;
+  }
+
+  #takeFirstPiece(): Buffer {
+    const piece = this.#firstPiece;
+    this.#firstPiece = NOTHING;
+    this.#isBeforeRequest = false;
+    return piece;
+  }
+
+  #pieceLength(): number {
+    // All empty lines at once: one by one, a client could keep the server busy with them.
+    const emptyLength = this.#isBeforeRequest ? countEmptyLines(this.#held) : 0;
+    if (emptyLength > 0) return emptyLength;
+    this.#isBeforeRequest = false;
+    const isBody = this.#exchange !== undefined && this.#bodyBytesLeft > 0;
+    if (isBody && Number.isFinite(this.#bodyBytesLeft)) return this.#bodyBytesLeft;
+    const end = findSectionEnd(this.#held, this.#lastBytes);
+    return end === -1 ? this.#held.length : end;
+  }
+
+  /** Passes on the client's end after all responses; at once if it is in the middle of a request. */
+  #pumpEnd(): void {
+    if (this.#hasPushedEnd || this.readableLength > 0 || !this.#isNext()) return;
+    this.#hasPushedEnd = true;
+    this.push(null);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The port on NATS, on subjects of the ledger's name:
+ *
+ *   perpinfo.NAME.wanted     a request, answered by the follower (nats-parts.ts)
+ *   perpinfo.NAME.interest   batches of interest, to the follower
+ *   perpinfo.NAME.follow     the follower's reports, to all clients
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { ForwardedQuestion } from '../../../info/forwarded-types.ts';
+import { connectNats, type NatsLink } from '../../../ledger/jetstream/nats.ts';
+import type { NatsOptions } from '../../../ledger/jetstream/nats-client.ts';
+import {
+  ABSENT_MS_MAX,
+  IN_FLIGHT_MAX,
+  OUTCOME_MS_MAX,
+  REACH_AGAIN_MS,
+  type WantedChannel,
+} from '../port-client.ts';
+import { StatusReport } from '../status-report.ts';
+import type {
+  FollowStatus,
+  ForwardOutcome,
+  Interest,
+  WantedHandler,
+  WantedItem,
+  WantedOutcome,
+  WantedServer,
+} from '../wanted.ts';
+import {
+  busy,
+  failed,
+  handleRequest,
+  parseWantedMessage,
+  readForwardOutcome,
+  readInterests,
+  readRequest,
+  readWantedOutcome,
+  type SentOutcome,
+  splitOutcome,
+  type WantedRequest,
+  wantRequest,
+} from '../wanted-messages.ts';
+import { cutOutcome, OutcomeParts } from './nats-parts.ts';
+
+const REPORT_MS = 1_000;
+/** Entries per message, well within the maximum size of a message. */
+const INTERESTS_MAX = 1_000;
+
+type PortSubject = 'wanted' | 'interest' | 'follow';
+
+function portSubject({ name }: NatsLink, subject: PortSubject): string {
+  return `perpinfo.${name}.${subject}`;
+}
+
+/** An outcome as it came, and the bytes that came with it. */
+interface CameOutcome {
+  readonly outcome: unknown;
+  readonly bytes?: Buffer | undefined;
+}
+
+interface RequestMessage {
+  string(): string;
+  respond(data: Uint8Array): boolean;
+}
+
+class NatsChannel implements WantedChannel {
+  readonly #link: NatsLink;
+  readonly #report = new StatusReport();
+
+  constructor(link: NatsLink) {
+    this.#link = link;
+    link.connection.subscribe(portSubject(link, 'follow'), {
+      callback: (error, message) => {
+        if (error === null) this.#report.take(parseWantedMessage(message.string()));
+      },
+    });
+  }
+
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    const { outcome } = await this.#ask(wantRequest(item, maxAgeMs, keyId));
+    return readWantedOutcome(outcome);
+  }
+
+  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    const { outcome, bytes } = await this.#ask({ forward, keyId });
+    return readForwardOutcome(outcome, bytes);
+  }
+
+  async #ask(request: WantedRequest): Promise<CameOutcome> {
+    const text = JSON.stringify(request);
+    const absentMs = performance.now() + ABSENT_MS_MAX;
+    for (;;) {
+      try {
+        return await this.#askOnce(text);
+      } catch (error) {
+        if (performance.now() > absentMs) {
+          return { outcome: busy(`no follower is connected: ${(error as Error).message}`) };
+        }
+        await sleep(REACH_AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+
+  #askOnce(text: string): Promise<CameOutcome> {
+    return this.#link.untilInterrupted(this.#readParts(text));
+  }
+
+  async #readParts(text: string): Promise<CameOutcome> {
+    const { connection } = this.#link;
+    const terms = { strategy: 'timer', maxWait: OUTCOME_MS_MAX, noMux: true } as const;
+    const parts = new OutcomeParts();
+    const subject = portSubject(this.#link, 'wanted');
+    for await (const { data } of await connection.requestMany(subject, text, terms)) {
+      const complete = parts.take(data);
+      if (complete !== undefined) return complete;
+    }
+    throw new Error(`no outcome within ${OUTCOME_MS_MAX} ms`);
+  }
+
+  sendInterest(interests: readonly Interest[]): void {
+    if (!this.#link.isConnected) return;
+    for (let start = 0; start < interests.length; start += INTERESTS_MAX) {
+      const interest = interests.slice(start, start + INTERESTS_MAX);
+      const subject = portSubject(this.#link, 'interest');
+      this.#link.connection.publish(subject, JSON.stringify({ interest }));
+    }
+  }
+
+  status(): FollowStatus | undefined {
+    return this.#report.read();
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+}
+
+class NatsWantedServer implements WantedServer {
+  readonly #link: NatsLink;
+  readonly #handler: WantedHandler;
+  readonly #timer: NodeJS.Timeout;
+  #inFlight = 0;
+
+  constructor(link: NatsLink, handler: WantedHandler) {
+    this.#link = link;
+    this.#handler = handler;
+    link.connection.subscribe(portSubject(link, 'wanted'), {
+      callback: (error, message) => {
+        if (error === null) void this.#answer(message);
+      },
+    });
+    link.connection.subscribe(portSubject(link, 'interest'), {
+      callback: (error, message) => {
+        if (error === null)
+          handler.noteInterest(readInterests(parseWantedMessage(message.string())));
+      },
+    });
+    this.#timer = setInterval(() => this.#sendReport(), REPORT_MS);
+    this.#timer.unref();
+    this.#sendReport();
+  }
+
+  async #answer(message: RequestMessage): Promise<void> {
+    const request = readRequest(parseWantedMessage(message.string()));
+    if (request === undefined) return;
+    const isFull = this.#inFlight >= IN_FLIGHT_MAX;
+    this.#inFlight++;
+    const outcome = isFull
+      ? busy('too many questions are in flight')
+      : await handleRequest(this.#handler, request);
+    await this.#respond(message, splitOutcome(outcome));
+    this.#inFlight--;
+  }
+
+  async #respond(message: RequestMessage, sent: SentOutcome): Promise<void> {
+    const bytesMax = this.#link.messageBytesMax;
+    for (const part of cutOutcome(randomUUID(), sent, bytesMax)) {
+      if (part.length > bytesMax) {
+        const reason = `the answer is longer than ${bytesMax} bytes, the maximum size of a NATS message`;
+        return this.#respond(message, { outcome: failed(reason) });
+      }
+      if (!this.#link.isConnected) return;
+      message.respond(part);
+      await nextTurn();
+    }
+  }
+
+  #sendReport(): void {
+    if (!this.#link.isConnected) return;
+    const report = JSON.stringify({ status: this.#handler.status() });
+    this.#link.connection.publish(portSubject(this.#link, 'follow'), report);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#link.close();
+  }
+}
+
+export async function openNatsChannel(options: NatsOptions): Promise<WantedChannel> {
+  return new NatsChannel(await connectNats(options));
+}
+
+export async function listenOnNats(
+  options: NatsOptions,
+  handler: WantedHandler,
+): Promise<WantedServer> {
+  return new NatsWantedServer(await connectNats(options), handler);
+}

@@ -1,0 +1,132 @@
+/** A client of the port over any channel: bounds what is in flight, and shares identical wants. */
+
+import { KeyCounts } from '../../access/key-counts.ts';
+import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import { InterestBatch, itemKey } from './interest-batch.ts';
+import type {
+  FollowStatus,
+  ForwardOutcome,
+  Interest,
+  WantBusy,
+  WantedClient,
+  WantedItem,
+  WantedOutcome,
+} from './wanted.ts';
+import { busy } from './wanted-messages.ts';
+
+/** Maximum number of wants and forwarded questions in flight, per client, and of those of one key. */
+export const IN_FLIGHT_MAX = 4_096;
+const KEY_IN_FLIGHT_MAX = 512;
+/** Maximum number of those who wait for an outcome: several may wait for the same one. */
+const WAITING_MAX = 65_536;
+const KEY_WAITING_MAX = 8_192;
+/** Deadline of a want or a forwarded question; those who wait for it may give up earlier. */
+export const OUTCOME_MS_MAX = 60_000;
+/** How long requests wait for a follower that is not there: it may be restarting. */
+export const ABSENT_MS_MAX = 2_000;
+/** How often it is tried again meanwhile. */
+export const REACH_AGAIN_MS = 250;
+
+/** A way to the follower. Nothing here rejects. */
+export interface WantedChannel {
+  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
+  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
+  sendInterest(interests: readonly Interest[]): void;
+  status(): FollowStatus | undefined;
+  close(): Promise<void>;
+}
+
+interface SharedWant {
+  readonly startedMs: number;
+  readonly outcome: Promise<WantedOutcome>;
+}
+
+const TOO_MANY = busy(`${IN_FLIGHT_MAX} questions to the exchange are in flight, the limit`);
+const TOO_MANY_WAIT = busy(`${WAITING_MAX} questions wait for the exchange, the limit`);
+const TOO_MANY_OF_KEY = busy(
+  `this key has ${KEY_IN_FLIGHT_MAX} questions to the exchange in flight, the limit`,
+);
+const TOO_MANY_OF_KEY_WAIT = busy(
+  `this key has ${KEY_WAITING_MAX} questions that wait for the exchange, the limit`,
+);
+
+export class PortClient implements WantedClient {
+  readonly #channel: WantedChannel;
+  readonly #interest: InterestBatch;
+  readonly #wants = new Map<string, SharedWant>();
+  #inFlight = 0;
+  readonly #inFlightByKey = new KeyCounts();
+  #waiting = 0;
+  readonly #waitingByKey = new KeyCounts();
+
+  constructor(channel: WantedChannel) {
+    this.#channel = channel;
+    this.#interest = new InterestBatch((interests) => channel.sendInterest(interests));
+  }
+
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    if (this.#waiting === WAITING_MAX) return TOO_MANY_WAIT;
+    if (this.#waitingByKey.of(keyId) >= KEY_WAITING_MAX) return TOO_MANY_OF_KEY_WAIT;
+    this.#waiting++;
+    this.#waitingByKey.change(keyId, 1);
+    try {
+      return await this.#share(item, maxAgeMs, keyId);
+    } finally {
+      this.#waiting--;
+      this.#waitingByKey.change(keyId, -1);
+    }
+  }
+
+  /** Identical wants of one key are one: those of another key have a turn of their own. */
+  #share(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    const key = `${keyId} ${itemKey(item)} ${maxAgeMs}`;
+    const nowMs = performance.now();
+    const shared = this.#wants.get(key);
+    // A want that began longer ago may return an answer older than maxAgeMs.
+    if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
+    const shortage = this.#findShortage(keyId);
+    if (shortage !== undefined) return Promise.resolve(shortage);
+    const outcome = this.#count(keyId, this.#channel.want(item, maxAgeMs, keyId));
+    const started = { startedMs: nowMs, outcome };
+    this.#wants.set(key, started);
+    void outcome.then(() => {
+      if (this.#wants.get(key) === started) this.#wants.delete(key);
+    });
+    return outcome;
+  }
+
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    return this.#findShortage(keyId) ?? this.#count(keyId, this.#channel.forward(question, keyId));
+  }
+
+  /** Why the key may not have one more in flight; undefined if it may. */
+  #findShortage(keyId: string): WantBusy | undefined {
+    if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
+    return this.#inFlightByKey.of(keyId) >= KEY_IN_FLIGHT_MAX ? TOO_MANY_OF_KEY : undefined;
+  }
+
+  async #count<T>(keyId: string, work: Promise<T>): Promise<T> {
+    this.#inFlight++;
+    this.#inFlightByKey.change(keyId, 1);
+    try {
+      return await work;
+    } finally {
+      this.#inFlight--;
+      this.#inFlightByKey.change(keyId, -1);
+    }
+  }
+
+  noteInterest(item: WantedItem, keyId: string): void {
+    this.#interest.add(item, keyId);
+  }
+
+  status(): FollowStatus | undefined {
+    return this.#channel.status();
+  }
+
+  async close(): Promise<void> {
+    this.#interest.flush();
+    this.#interest.close();
+    await this.#channel.close();
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * A client's end of the port in a folder. It connects when it is first used, and again whenever the
+ * connection is lost; what is unanswered is then sent again, since a want may be repeated.
+ */
+
+import { connect, type Socket } from 'node:net';
+import type { JsonObject } from '../../../events/fields.ts';
+import type { ForwardedQuestion } from '../../../info/forwarded-types.ts';
+import { withShortPath } from '../../../ledger/embedded/socket-path.ts';
+import {
+  ABSENT_MS_MAX,
+  OUTCOME_MS_MAX,
+  REACH_AGAIN_MS,
+  type WantedChannel,
+} from '../port-client.ts';
+import { StatusReport } from '../status-report.ts';
+import type {
+  FollowStatus,
+  ForwardOutcome,
+  Interest,
+  WantBusy,
+  WantedItem,
+  WantedOutcome,
+} from '../wanted.ts';
+import {
+  busy,
+  readForwardOutcome,
+  readWantedOutcome,
+  type WantedRequest,
+  wantRequest,
+} from '../wanted-messages.ts';
+import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
+
+/** Maximum length of the follower's line: an account of the exchange that is not recorded is in it. */
+const LINE_BYTES_MAX = 1 << 26;
+/** Entries per message, well within the follower's maximum length. */
+const INTERESTS_MAX = 1_000;
+/** A follower that reads nothing is sent no more interest: who asks for what is told again later. */
+const UNREAD_BYTES_MAX = 1 << 20;
+
+const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the exchange');
+const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
+
+/** An outcome as it came, and the bytes that came with it. */
+interface CameOutcome {
+  readonly outcome: unknown;
+  readonly bytes?: Buffer | undefined;
+}
+
+interface Pending {
+  readonly request: WantedRequest;
+  settle(came: CameOutcome): void;
+}
+
+export class SocketChannel implements WantedChannel {
+  readonly #folder: string;
+  readonly #pending = new Map<number, Pending>();
+  readonly #report = new StatusReport();
+  #socket: Socket | undefined;
+  #isConnecting = false;
+  #isClosed = false;
+  #retry: NodeJS.Timeout | undefined;
+  /** Since when nobody has listened; undefined while connected, and before the first use. */
+  #absentSinceMs: number | undefined;
+  #idNext = 1;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+    return readWantedOutcome((await this.#ask(wantRequest(item, maxAgeMs, keyId))).outcome);
+  }
+
+  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    const { outcome, bytes } = await this.#ask({ forward, keyId });
+    return readForwardOutcome(outcome, bytes);
+  }
+
+  #ask(request: WantedRequest): Promise<CameOutcome> {
+    this.#connect();
+    if (this.#isClosed || this.#isAbsent) return Promise.resolve({ outcome: NO_FOLLOWER });
+    const id = this.#idNext++;
+    return new Promise((resolve) => {
+      const timer = setTimeout(
+        () => this.#settle(id, { outcome: NO_OUTCOME_IN_TIME }),
+        OUTCOME_MS_MAX,
+      );
+      const settle = (came: CameOutcome) => {
+        clearTimeout(timer);
+        resolve(came);
+      };
+      this.#pending.set(id, { request, settle });
+      if (this.#socket !== undefined) writeSocketMessage(this.#socket, { id, ...request });
+    });
+  }
+
+  /** True if nobody has listened for longer than a restart takes. */
+  get #isAbsent(): boolean {
+    const sinceMs = this.#absentSinceMs;
+    return sinceMs !== undefined && performance.now() - sinceMs > ABSENT_MS_MAX;
+  }
+
+  #settle(id: unknown, came: CameOutcome): void {
+    if (typeof id !== 'number') return;
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    pending?.settle(came);
+  }
+
+  #settleAll(outcome: WantBusy): void {
+    for (const id of this.#pending.keys()) this.#settle(id, { outcome });
+  }
+
+  sendInterest(interests: readonly Interest[]): void {
+    this.#connect();
+    if (this.#socket === undefined) return;
+    for (let start = 0; start < interests.length; start += INTERESTS_MAX) {
+      if (this.#socket.writableLength > UNREAD_BYTES_MAX) return;
+      const interest = interests.slice(start, start + INTERESTS_MAX);
+      writeSocketMessage(this.#socket, { interest });
+    }
+  }
+
+  status(): FollowStatus | undefined {
+    this.#connect();
+    return this.#report.read();
+  }
+
+  #connect(): void {
+    if (this.#socket !== undefined || this.#isConnecting || this.#isClosed) return;
+    if (this.#retry !== undefined) return;
+    this.#absentSinceMs ??= performance.now();
+    this.#isConnecting = true;
+    connectTo(this.#folder)
+      .then((socket) => this.#take(socket))
+      .catch(() => this.#retryLater())
+      .finally(() => {
+        this.#isConnecting = false;
+      });
+  }
+
+  #take(socket: Socket): void {
+    if (this.#isClosed) {
+      socket.destroy();
+      return;
+    }
+    this.#socket = socket;
+    this.#absentSinceMs = undefined;
+    socket.unref();
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      this.#socket = undefined;
+      this.#absentSinceMs = performance.now();
+      this.#retryLater();
+    });
+    readSocketMessages(socket, {
+      lineBytesMax: LINE_BYTES_MAX,
+      take: (message, bytes) => this.#takeMessage(message, bytes),
+    });
+    for (const [id, { request }] of this.#pending) writeSocketMessage(socket, { id, ...request });
+  }
+
+  #takeMessage(message: JsonObject, bytes: Buffer | undefined): void {
+    const { id, outcome } = message;
+    if (id !== undefined) this.#settle(id, { outcome, bytes });
+    else this.#report.take(message);
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return;
+    if (this.#isAbsent) this.#settleAll(NO_FOLLOWER);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#connect();
+    }, REACH_AGAIN_MS);
+    this.#retry.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    // What was written last is still sent.
+    this.#socket?.end();
+    this.#settleAll(NO_FOLLOWER);
+  }
+}
+
+function connectTo(folder: string): Promise<Socket> {
+  return withShortPath(
+    folder,
+    (short) =>
+      new Promise<Socket>((resolve, reject) => {
+        const socket = connect(`${short}/${SOCKET_NAME}`, () => {
+          socket.off('error', reject);
+          resolve(socket);
+        });
+        socket.once('error', reject);
+      }),
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * Messages on a socket: one line of JSON each. Bytes that are only passed on follow their line as they are,
+ * so that nobody has to parse them; the line then says how many there are, in `bytes`.
+ */
+
+import type { Socket } from 'node:net';
+import { isJsonObject, type JsonObject } from '../../../events/fields.ts';
+import { parseWantedMessage } from '../wanted-messages.ts';
+
+/** The socket's name in the folder of the ledger. */
+export const SOCKET_NAME = 'wanted.sock';
+
+/** Maximum number of bytes after a line: more than any answer of an exchange has. */
+const FOLLOWING_BYTES_MAX = 1 << 26;
+const NEWLINE = 10;
+
+export interface MessageReaderOptions {
+  /** Maximum length of a line. */
+  readonly lineBytesMax: number;
+  /** Lines that are not objects are left out. */
+  take(message: JsonObject, bytes: Buffer | undefined): void;
+}
+
+/** Calls back with each message that a socket brings; destroys the socket at one that is too long. */
+export function readSocketMessages(socket: Socket, options: MessageReaderOptions): void {
+  const reader = new MessageReader(options);
+  socket.on('data', (chunk: Buffer) => {
+    if (!reader.read(chunk)) socket.destroy();
+  });
+}
+
+interface Following {
+  readonly message: JsonObject;
+  readonly bytes: Buffer;
+  length: number;
+}
+
+class MessageReader {
+  readonly #options: MessageReaderOptions;
+  /** What has come of the line. */
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  /** What has come of the bytes after a line; undefined while a line is read. */
+  #following: Following | undefined;
+
+  constructor(options: MessageReaderOptions) {
+    this.#options = options;
+  }
+
+  /** False if something is too long. */
+  read(chunk: Buffer): boolean {
+    let rest = chunk;
+    while (rest.length > 0) {
+      const following = this.#following;
+      const length = following ? this.#readBytes(rest, following) : this.#readLine(rest);
+      if (length === undefined) return false;
+      rest = rest.subarray(length);
+    }
+    return true;
+  }
+
+  /** The number of bytes taken; undefined if something is too long. */
+  #readLine(chunk: Buffer): number | undefined {
+    const end = chunk.indexOf(NEWLINE);
+    const part = end === -1 ? chunk : chunk.subarray(0, end);
+    this.#lineBytes += part.length;
+    if (this.#lineBytes > this.#options.lineBytesMax) return undefined;
+    this.#line.push(part);
+    if (end === -1) return part.length;
+    const message = parseWantedMessage(Buffer.concat(this.#line).toString());
+    this.#line = [];
+    this.#lineBytes = 0;
+    return this.#start(message) ? part.length + 1 : undefined;
+  }
+
+  #start(message: unknown): boolean {
+    if (!isJsonObject(message)) return true;
+    const { bytes: count } = message;
+    if (typeof count !== 'number') {
+      this.#options.take(message, undefined);
+      return true;
+    }
+    // No answer is empty.
+    if (!Number.isSafeInteger(count) || count < 1 || count > FOLLOWING_BYTES_MAX) return false;
+    // Of one piece, since it is passed on as it is.
+    this.#following = { message, bytes: Buffer.allocUnsafeSlow(count), length: 0 };
+    return true;
+  }
+
+  #readBytes(chunk: Buffer, following: Following): number {
+    const { message, bytes } = following;
+    const length = chunk.copy(bytes, following.length);
+    following.length += length;
+    if (following.length === bytes.length) {
+      this.#following = undefined;
+      this.#options.take(message, bytes);
+    }
+    return length;
+  }
+}
+
+export function writeSocketMessage(socket: Socket, message: object, bytes?: Buffer): void {
+  if (socket.destroyed) return;
+  if (bytes === undefined) {
+    socket.write(`${JSON.stringify(message)}\n`);
+    return;
+  }
+  socket.write(`${JSON.stringify({ ...message, bytes: bytes.length })}\n`);
+  socket.write(bytes);
+}

@@ -1,0 +1,154 @@
+/** The follower's end of the port in a folder: a Unix socket that only this user may connect to. */
+
+import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import type { JsonObject } from '../../../events/fields.ts';
+import { withShortPath } from '../../../ledger/embedded/socket-path.ts';
+import { IN_FLIGHT_MAX } from '../port-client.ts';
+import type { WantedHandler, WantedServer } from '../wanted.ts';
+import {
+  busy,
+  handleRequest,
+  readInterests,
+  readRequest,
+  type SentOutcome,
+  splitOutcome,
+  type WantedRequest,
+} from '../wanted-messages.ts';
+import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
+
+/** How often clients get a report. */
+const REPORT_MS = 1_000;
+/** Maximum length of a client's line: a forwarded question, or a batch of interest. */
+const LINE_BYTES_MAX = 1 << 20;
+/** Maximum number of bytes that a client may leave unread. */
+const UNREAD_BYTES_MAX = 1 << 26;
+
+/** Listens in the folder of the ledger; the socket that an earlier follower left is replaced. */
+export async function listenOnWantedSocket(
+  folder: string,
+  handler: WantedHandler,
+): Promise<WantedServer> {
+  const clients = new Set<Socket>();
+  const server = createServer((socket) => serveClient(socket, handler, clients));
+  const file = path.join(folder, SOCKET_NAME);
+  const draft = `${SOCKET_NAME}.draft`;
+  rmSync(path.join(folder, draft), { force: true });
+  await withShortPath(folder, (short) => listenAt(server, `${short}/${draft}`));
+  chmodSync(path.join(folder, draft), 0o600);
+  // Renamed last, so that the name appears only when the socket accepts connections.
+  renameSync(path.join(folder, draft), file);
+  const { ino } = statSync(file);
+  const timer = setInterval(() => report(handler, clients), REPORT_MS);
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      for (const socket of clients) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      // Not the socket of a follower that has replaced this one.
+      if (statSync(file, { throwIfNoEntry: false })?.ino === ino) rmSync(file, { force: true });
+    },
+  };
+}
+
+function listenAt(server: Server, socketPath: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    // Exclusive: a worker of a cluster would otherwise listen through its primary.
+    server.listen({ path: socketPath, exclusive: true }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function serveClient(socket: Socket, handler: WantedHandler, clients: Set<Socket>): void {
+  const requests = new ClientRequests(socket, handler);
+  clients.add(socket);
+  // The client sees the end of the connection, and connects again.
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => clients.delete(socket));
+  readSocketMessages(socket, {
+    lineBytesMax: LINE_BYTES_MAX,
+    take: (message) => requests.take(message),
+  });
+  writeSocketMessage(socket, { status: handler.status() });
+}
+
+function report(handler: WantedHandler, clients: ReadonlySet<Socket>): void {
+  if (clients.size === 0) return;
+  const message = { status: handler.status() };
+  for (const socket of clients) {
+    writeSocketMessage(socket, message);
+    if (socket.writableLength > UNREAD_BYTES_MAX) socket.destroy();
+  }
+}
+
+class ClientRequests {
+  readonly #socket: Socket;
+  readonly #handler: WantedHandler;
+  #inFlight = 0;
+  /** Answers that wait for the one before, so that other messages need not wait for all of them. */
+  #lastSent: Promise<void> = Promise.resolve();
+  #waitingBytes = 0;
+
+  constructor(socket: Socket, handler: WantedHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+  }
+
+  take(message: JsonObject): void {
+    const request = readRequest(message);
+    if (request !== undefined) void this.#answer(message['id'], request);
+    else this.#handler.noteInterest(readInterests(message));
+  }
+
+  async #answer(id: unknown, request: WantedRequest): Promise<void> {
+    if (this.#inFlight >= IN_FLIGHT_MAX) {
+      this.#send(id, { outcome: busy('too many questions are in flight') });
+      return;
+    }
+    this.#inFlight++;
+    const sent = splitOutcome(await handleRequest(this.#handler, request));
+    if (sent.bytes === undefined) this.#send(id, sent);
+    else await this.#sendInTurn(id, sent, sent.bytes.length);
+    this.#inFlight--;
+    if (this.#socket.writableLength > UNREAD_BYTES_MAX) this.#socket.destroy();
+  }
+
+  #send(id: unknown, { outcome, bytes }: SentOutcome): void {
+    writeSocketMessage(this.#socket, { id, outcome }, bytes);
+  }
+
+  /** A client that reads slowly does not lose its connection for answers that it has asked for. */
+  async #sendInTurn(id: unknown, sent: SentOutcome, length: number): Promise<void> {
+    if (this.#waitingBytes + length > UNREAD_BYTES_MAX) {
+      this.#send(id, { outcome: busy(`answers of ${this.#waitingBytes} bytes are not read yet`) });
+      return;
+    }
+    this.#waitingBytes += length;
+    const before = this.#lastSent;
+    this.#lastSent = before.then(async () => {
+      await untilRead(this.#socket);
+      this.#send(id, sent);
+      this.#waitingBytes -= length;
+    });
+    await this.#lastSent;
+  }
+}
+
+/** Resolves when the client has read most of what was written, or has gone. */
+async function untilRead(socket: Socket): Promise<void> {
+  if (!socket.writableNeedDrain) return;
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      socket.off('drain', settle);
+      socket.off('close', settle);
+      resolve();
+    };
+    socket.on('drain', settle);
+    socket.on('close', settle);
+  });
+}

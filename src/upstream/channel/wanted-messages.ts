@@ -1,0 +1,232 @@
+/**
+ * The messages of the port, and their checks: on NATS, anyone who may publish could send anything.
+ *
+ *   request   {"want": item, "maxAgeMs": 1000, "keyId": "4f1d22a0c9"} (no maxAgeMs: any age)
+ *   request   {"forward": question, "keyId": "4f1d22a0c9"}
+ *   interest  {"interest": [{"item": item, "count": 3, "keyId": "4f1d22a0c9"}, ...]}
+ *   reply     {"outcome": ...}
+ *   report    {"status": ...}, from the follower to all clients
+ *
+ * The bytes of an exchange's answer are not part of the JSON: they follow it as they are (see the channels).
+ */
+
+import { isJsonObject, type JsonObject } from '../../events/fields.ts';
+import { parseAddress } from '../../exact/address.ts';
+import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type {
+  FollowAges,
+  FollowStatus,
+  ForwardOutcome,
+  Interest,
+  WantBusy,
+  WantedHandler,
+  WantedItem,
+  WantedOutcome,
+  WantFailed,
+} from './wanted.ts';
+
+export type WantedRequest =
+  | { readonly want: WantedItem; readonly maxAgeMs?: number; readonly keyId: string }
+  | { readonly forward: ForwardedQuestion; readonly keyId: string };
+
+/** Retry-After where nothing better is known. */
+const RETRY_SECONDS = 1;
+/** Longer than the id of any key. */
+const KEY_ID_LENGTH_MAX = 64;
+/** The key of a request that names none, such as one of an earlier version: they all are one. */
+const UNNAMED_KEY = '';
+
+export function wantRequest(want: WantedItem, maxAgeMs: number, keyId: string): WantedRequest {
+  const request = { want, keyId };
+  return maxAgeMs === Number.POSITIVE_INFINITY ? request : { ...request, maxAgeMs };
+}
+
+export function busy(reason: string): WantBusy {
+  return { outcome: 'busy', reason, retryAfterSeconds: RETRY_SECONDS };
+}
+
+export function failed(reason: string): WantFailed {
+  return { outcome: 'failed', reason };
+}
+
+/** An outcome as it is sent: as JSON, and the bytes that follow it. */
+export interface SentOutcome {
+  readonly outcome: object;
+  readonly bytes?: Buffer | undefined;
+}
+
+export function splitOutcome(outcome: WantedOutcome | ForwardOutcome): SentOutcome {
+  if (outcome.outcome !== 'answered') return { outcome };
+  const { bytes, ...rest } = outcome;
+  return { outcome: rest, bytes };
+}
+
+/** Undefined if the text is not JSON. */
+export function parseWantedMessage(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined if it is not a request. */
+export function readRequest(value: unknown): WantedRequest | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { want, maxAgeMs, forward } = value;
+  const keyId = readKeyId(value['keyId']);
+  if (isItem(want) && (maxAgeMs === undefined || isAmount(maxAgeMs))) {
+    return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY, keyId);
+  }
+  if (isJsonObject(forward) && typeof forward['type'] === 'string') {
+    return { forward: forward as ForwardedQuestion, keyId };
+  }
+  return undefined;
+}
+
+function readKeyId(value: unknown): string {
+  return typeof value === 'string' && value.length <= KEY_ID_LENGTH_MAX ? value : UNNAMED_KEY;
+}
+
+/** Asks the handler; a failure of its own becomes an outcome. */
+export async function handleRequest(
+  handler: WantedHandler,
+  request: WantedRequest,
+): Promise<WantedOutcome | ForwardOutcome> {
+  try {
+    const { keyId } = request;
+    if ('forward' in request) return await handler.forward(request.forward, keyId);
+    const { want, maxAgeMs = Number.POSITIVE_INFINITY } = request;
+    return await handler.want(want, maxAgeMs, keyId);
+  } catch (error) {
+    return failed(`the follower failed: ${(error as Error).message}`);
+  }
+}
+
+/** Those entries that have the right form. */
+export function readInterests(value: unknown): Interest[] {
+  if (!isJsonObject(value) || !Array.isArray(value['interest'])) return [];
+  return value['interest'].flatMap((entry) => {
+    const { item, count, keyId } = isJsonObject(entry) ? entry : {};
+    return isItem(item) && isAmount(count) ? [{ item, count, keyId: readKeyId(keyId) }] : [];
+  });
+}
+
+function isItem(value: unknown): value is WantedItem {
+  if (!isJsonObject(value)) return false;
+  const { kind, user, dex } = value;
+  if (typeof user !== 'string' || parseAddress(user) === undefined) return false;
+  return user === user.toLowerCase() && (kind === 'delegations' || isAccount(kind, dex));
+}
+
+function isAccount(kind: unknown, dex: unknown): boolean {
+  return kind === 'account' && typeof dex === 'string';
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+const NO_OUTCOME = failed('the follower gave an outcome of unknown form');
+
+export function readWantedOutcome(value: unknown): WantedOutcome {
+  if (!isJsonObject(value)) return NO_OUTCOME;
+  const { outcome, height, answer, time } = value;
+  if (outcome === 'recorded' && isAmount(height)) return { outcome, height };
+  if (outcome === 'upstream' && isJsonText(answer) && isAmount(time)) {
+    return { outcome, answer, time };
+  }
+  return readMishap(value) ?? NO_OUTCOME;
+}
+
+/** `bytes` are those that came with it. They are not looked at: the follower has. */
+export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutcome {
+  if (!isJsonObject(value)) return NO_OUTCOME;
+  const { outcome, rows, reason, field } = value;
+  if (outcome === 'answered' && bytes !== undefined) {
+    return { outcome, bytes, rows: isAmount(rows) ? rows : undefined };
+  }
+  if (outcome === 'refused' && typeof reason === 'string') {
+    return { outcome, reason, ...(typeof field === 'string' ? { field } : {}) };
+  }
+  return readMishap(value) ?? NO_OUTCOME;
+}
+
+function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
+  const { outcome, reason, retryAfterSeconds } = value;
+  if (typeof reason !== 'string') return undefined;
+  const sent = value['isSent'] === true ? ({ isSent: true } as const) : {};
+  if (outcome === 'failed') return { outcome, reason, ...sent };
+  if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
+  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds), ...sent };
+}
+
+function isJsonText(value: unknown): value is string {
+  return typeof value === 'string' && parseWantedMessage(value) !== undefined;
+}
+
+/** Undefined if it is not a report of the follower. */
+export function readStatus(value: unknown): FollowStatus | undefined {
+  if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
+  const { upstream, isWell, reason, ages, followed, budget } = value['status'];
+  const { skipped, counters, leftOut } = value['status'];
+  if (typeof upstream !== 'string' || typeof reason !== 'string') return undefined;
+  if (typeof isWell !== 'boolean' || !isAmount(followed)) return undefined;
+  return {
+    ...{ upstream, isWell, reason, followed },
+    ages: readAges(ages),
+    budget: readBudget(budget),
+    ...readSkipped(skipped),
+    leftOut: readLeftOut(leftOut),
+    counters: readCounters(counters),
+  };
+}
+
+function readAges(value: unknown): FollowAges {
+  const ages = isJsonObject(value) ? value : {};
+  const read = (name: keyof FollowAges) => (isAmount(ages[name]) ? ages[name] : null);
+  return {
+    marks: read('marks'),
+    markets: read('markets'),
+    stream: read('stream'),
+    accountsMedian: read('accountsMedian'),
+    accountsMax: read('accountsMax'),
+  };
+}
+
+function readBudget(value: unknown): FollowStatus['budget'] {
+  if (!isJsonObject(value)) return null;
+  const { limit, left } = value;
+  return isAmount(limit) && isAmount(left) ? { limit, left } : null;
+}
+
+function readSkipped(value: unknown): Pick<FollowStatus, 'skipped'> {
+  const { count, first } = isJsonObject(value) ? value : {};
+  if (!isAmount(count)) return {};
+  const texts = Array.isArray(first) ? first.filter((text) => typeof text === 'string') : [];
+  return { skipped: { count, first: texts } };
+}
+
+function readLeftOut(value: unknown): FollowStatus['leftOut'] {
+  const { count, named } = isJsonObject(value) ? value : {};
+  const items: readonly unknown[] = Array.isArray(named) ? named : [];
+  return {
+    count: isAmount(count) ? count : 0,
+    named: items.flatMap((item) => {
+      const { subscription, reason } = isJsonObject(item) ? item : {};
+      if (typeof subscription !== 'string' || typeof reason !== 'string') return [];
+      return [{ subscription, reason }];
+    }),
+  };
+}
+
+function readCounters(value: unknown): FollowStatus['counters'] {
+  const { mismatches, surprises } = isJsonObject(value) ? value : {};
+  return { mismatches: readCounts(mismatches), surprises: readCounts(surprises) };
+}
+
+function readCounts(value: unknown): Readonly<Record<string, number>> {
+  if (!isJsonObject(value)) return {};
+  const counts = Object.entries(value).filter(([, count]) => isAmount(count));
+  return Object.fromEntries(counts) as Record<string, number>;
+}

@@ -1,0 +1,64 @@
+/** Answers that are kept for a short time, bounded in number and size. */
+
+import type { Clock } from '../limits/clock.ts';
+
+const ANSWERS_MAX = 10_000;
+const BYTES_MAX = 32 << 20;
+
+/** Bytes that are only passed on, and the rows of the list that they are, if they are one. */
+export interface PassedAnswer {
+  readonly bytes: Buffer;
+  readonly rows: number | undefined;
+}
+
+interface CachedAnswer {
+  readonly answer: PassedAnswer;
+  readonly untilMs: number;
+}
+
+export class AnswerCache {
+  readonly #ttlMs: number;
+  readonly #clock: Clock;
+  /** By question. All are kept equally long, so the oldest come first. */
+  readonly #answers = new Map<string, CachedAnswer>();
+  #bytes = 0;
+
+  constructor(ttlMs: number, clock: Clock) {
+    this.#ttlMs = ttlMs;
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#answers.size;
+  }
+
+  get(question: string): PassedAnswer | undefined {
+    this.#evict();
+    return this.#answers.get(question)?.answer;
+  }
+
+  set(question: string, answer: PassedAnswer): void {
+    if (this.#ttlMs === 0) return;
+    this.#delete(question);
+    this.#answers.set(question, { answer, untilMs: this.#clock.nowMs() + this.#ttlMs });
+    this.#bytes += question.length + answer.bytes.length;
+    this.#evict();
+  }
+
+  /** Drops what has expired, and the oldest where there is too much. */
+  #evict(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [question, { untilMs }] of this.#answers) {
+      const isTooMuch = this.#answers.size > ANSWERS_MAX || this.#bytes > BYTES_MAX;
+      if (untilMs > nowMs && !isTooMuch) return;
+      this.#delete(question);
+    }
+  }
+
+  #delete(question: string): void {
+    const cached = this.#answers.get(question);
+    if (cached === undefined) return;
+    this.#bytes -= question.length + cached.answer.bytes.length;
+    this.#answers.delete(question);
+  }
+}

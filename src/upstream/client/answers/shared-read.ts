@@ -1,0 +1,105 @@
+/** A question that is being asked, and everybody who waits for its answer. */
+
+import type { Asking } from '../asking.ts';
+import { isForClient, type Priority } from '../limits/priority.ts';
+import type { Ticket, WaitingRequest } from '../limits/upstream-budget.ts';
+import { UpstreamError } from '../upstream-error.ts';
+import type { UpstreamAnswer } from './upstream-answer.ts';
+
+/** One of those who wait. */
+export interface Reader {
+  readonly priority: Priority;
+  readonly asking?: Asking | undefined;
+  resolve(answer: UpstreamAnswer): void;
+  reject(error: Error): void;
+}
+
+export interface ReadQuestion {
+  readonly type: string;
+  /** As it is sent; equal questions have equal texts. */
+  readonly body: string;
+  /** The most that it can cost. */
+  readonly weight: number;
+}
+
+/** Who sends the question. */
+export interface ReadSender {
+  send(ticket: Ticket): void;
+  /** Nobody waits any more. */
+  finished(): void;
+}
+
+export class SharedRead implements WaitingRequest {
+  readonly question: ReadQuestion;
+  priority: Priority;
+  isSent = false;
+  /** Requests that were sent for it. */
+  attempts = 0;
+  readonly #readers = new Set<Reader>();
+  readonly #sender: ReadSender;
+
+  constructor(question: ReadQuestion, priority: Priority, sender: ReadSender) {
+    this.question = question;
+    this.priority = priority;
+    this.#sender = sender;
+  }
+
+  get weight(): number {
+    return this.question.weight;
+  }
+
+  /** Of all who wait; undefined if it is for no key. */
+  get keyIds(): readonly string[] | undefined {
+    const keyIds = [...this.#readers].flatMap(({ asking }) => [...(asking?.keyIds ?? [])]);
+    return keyIds.length === 0 ? undefined : keyIds;
+  }
+
+  /** The upstream has charged for it, or may have. */
+  noteSent(): void {
+    for (const { asking } of this.#readers) if (asking !== undefined) asking.isSent = true;
+  }
+
+  get isWanted(): boolean {
+    return this.#readers.size > 0;
+  }
+
+  add(reader: Reader): void {
+    this.#readers.add(reader);
+  }
+
+  /** False if nobody is left. */
+  remove(reader: Reader): boolean {
+    this.#readers.delete(reader);
+    return this.#readers.size > 0;
+  }
+
+  granted(ticket: Ticket): void {
+    this.isSent = true;
+    this.attempts++;
+    this.#sender.send(ticket);
+  }
+
+  failed(error: UpstreamError): void {
+    this.finish(error);
+  }
+
+  finish(result: UpstreamAnswer | UpstreamError): void {
+    this.#sender.finished();
+    for (const reader of this.#take(() => true)) {
+      if (result instanceof UpstreamError) reader.reject(result);
+      else reader.resolve(result);
+    }
+  }
+
+  /** Rejects those who cannot wait, clients; false if nobody is left. */
+  rejectClients(error: UpstreamError): boolean {
+    for (const reader of this.#take(({ priority }) => isForClient(priority))) reader.reject(error);
+    return this.#readers.size > 0;
+  }
+
+  #take(isTaken: (reader: Reader) => boolean): Reader[] {
+    const taken = [...this.#readers].filter(isTaken);
+    for (const reader of taken) this.#readers.delete(reader);
+    return taken;
+  }
+}

@@ -1,0 +1,19 @@
+/** What readers need of the upstream's client. */
+
+import type { AskOptions, UpstreamQuestion } from './upstream.ts';
+
+export interface Asker {
+  /** Rejects with an UpstreamError if the upstream does not answer. */
+  ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown>;
+}
+
+/** An answer both as the upstream wrote it and as a JSON value. */
+export interface AskedAnswer {
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** For answers that may be given on as the upstream wrote them. */
+export interface AnswerAsker extends Asker {
+  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<AskedAnswer>;
+}

@@ -1,0 +1,354 @@
+/**
+ * The budget at the upstream: which request is sent next, and when. No window of a minute holds more
+ * weight than the limit (window-usage.ts). More important requests go first; less important ones
+ * leave part of the limit free, so that clients rarely wait. Keys share what they may use
+ * (key-shares.ts).
+ */
+
+import { UpstreamError } from '../upstream-error.ts';
+import type { Clock } from './clock.ts';
+import { FairQueue, type Keyed } from './fair-queue.ts';
+import { KeyShares, type Shared, type Turn } from './key-shares.ts';
+import { isHigher, PRIORITIES, type Priority, SHARES } from './priority.ts';
+import { RateThrottle } from './rate-throttle.ts';
+import type { SpentLog } from './spent-file.ts';
+import { type Arrival, WINDOW_MS, WindowUsage } from './window-usage.ts';
+
+/** Maximum number of requests of one priority that wait. */
+const QUEUE_MAX = 10_000;
+/** The same of one key. */
+const QUEUE_OF_KEY_MAX = 500;
+/** A sweep fills its share evenly: over somewhat more than the window, since requests take time. */
+const SWEEP_PERIOD_MS = 1.05 * WINDOW_MS;
+/** How far it may run ahead of that. */
+const SWEEP_BURST_MS = 1_000;
+/** How often a lowered limit is looked at again: it recovers without an event. */
+const RECOVERY_CHECK_MS = 1_000;
+const NEVER_MS = Number.POSITIVE_INFINITY;
+
+export interface BudgetOptions {
+  /** Weight a minute; Infinity for no limit. */
+  readonly limit: number;
+  /** The part of it that is kept for forwarded questions, from 0 to 1. */
+  readonly forwardShare: number;
+  /** Maximum number of requests in flight. */
+  readonly inFlightMax: number;
+  readonly clock: Clock;
+  /** What earlier processes have spent; undefined to start with nothing spent. */
+  readonly spent?: SpentLog | undefined;
+}
+
+/** The permission to send one request. */
+export interface Ticket {
+  readonly sentMs: number;
+  /** To be called once, when the request has ended, with what it did cost. */
+  end(arrival: Arrival, charged: number): void;
+}
+
+/** What a request needs. */
+export interface WantedWeight extends Keyed {
+  readonly priority: Priority;
+  /** The most that the request can cost. */
+  readonly weight: number;
+}
+
+/** A request that waits until it may be sent. */
+export interface WaitingRequest extends WantedWeight {
+  priority: Priority;
+  /** Called when it may be sent. */
+  granted(ticket: Ticket): void;
+  /** Called if it can no longer be sent. */
+  failed(error: UpstreamError): void;
+}
+
+/** Forwarded questions, or all others: neither uses the other's weight and connections. */
+interface Side {
+  readonly limit: number;
+  readonly places: number;
+  readonly usage: WindowUsage;
+  readonly keys: KeyShares;
+  inFlight: number;
+}
+
+function createSide(limit: number, places: number): Side {
+  return { limit, places, usage: new WindowUsage(), keys: new KeyShares(), inFlight: 0 };
+}
+
+function createSides({ limit, forwardShare, inFlightMax }: BudgetOptions): [Side, Side] {
+  const forwarded = forwardShare === 0 ? 0 : Math.floor(limit * forwardShare);
+  const places = forwardShare === 0 ? 0 : Math.ceil(inFlightMax / 4);
+  const rest = limit === Number.POSITIVE_INFINITY ? limit : limit - forwarded;
+  return [createSide(rest, inFlightMax - places), createSide(forwarded, places)];
+}
+
+export class UpstreamBudget {
+  readonly limit: number;
+  readonly #clock: Clock;
+  readonly #follow: Side;
+  readonly #forward: Side;
+  readonly #spent: SpentLog | undefined;
+  readonly #throttle = new RateThrottle();
+  readonly #queues = new Map<Priority, FairQueue<WaitingRequest>>(
+    PRIORITIES.map((priority) => [priority, new FairQueue()]),
+  );
+  /** When the sweep, at its even pace, sends its next request. */
+  #sweepAtMs = Number.NEGATIVE_INFINITY;
+  #isHeld = false;
+  #closedBy: UpstreamError | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: BudgetOptions) {
+    this.limit = options.limit;
+    this.#clock = options.clock;
+    [this.#follow, this.#forward] = createSides(options);
+    this.#spent = options.spent;
+    this.#restoreSpent();
+  }
+
+  #restoreSpent(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const { agoMs, own, forwarded } of this.#spent?.load() ?? []) {
+      this.#follow.usage.restore(own, nowMs - agoMs);
+      this.#forward.usage.restore(forwarded, nowMs - agoMs);
+    }
+  }
+
+  /** The weight that is left in this minute. */
+  get left(): number {
+    const nowMs = this.#clock.nowMs();
+    const used = this.#follow.usage.used(nowMs) + this.#forward.usage.used(nowMs);
+    return Math.max(0, Math.floor(this.limit * this.factor) - used);
+  }
+
+  /** The part of the limit that is used, since the upstream has refused requests; 1 for all of it. */
+  get factor(): number {
+    return this.#throttle.factor(this.#clock.nowMs());
+  }
+
+  /** Grants the request, at once or later, or refuses it. */
+  request(waiter: WaitingRequest): void {
+    const fault = this.#findFault(waiter);
+    if (fault === undefined) {
+      this.#queueOf(waiter.priority).add(waiter);
+      this.#grant();
+    } else waiter.failed(fault);
+  }
+
+  /** Why a request can never be sent, or not be queued. */
+  #findFault(waiter: WaitingRequest): UpstreamError | undefined {
+    if (this.#closedBy !== undefined) return this.#closedBy;
+    const { weight, priority } = waiter;
+    const { limit } = this.#sideOf(priority);
+    if (weight > limit) {
+      const message = `a question of weight ${weight} is over the budget of ${limit} a minute`;
+      return new UpstreamError('busy', message);
+    }
+    const full = this.#findFullQueue(waiter);
+    if (full === undefined) return undefined;
+    return new UpstreamError('busy', full, { retryAfterMs: this.waitMs(waiter) });
+  }
+
+  #findFullQueue(waiter: WaitingRequest): string | undefined {
+    const queue = this.#queueOf(waiter.priority);
+    if (queue.size >= QUEUE_MAX) return `${QUEUE_MAX} questions wait already`;
+    const isFull = queue.isFullFor(waiter, QUEUE_OF_KEY_MAX);
+    return isFull ? `${QUEUE_OF_KEY_MAX} questions of this key wait already` : undefined;
+  }
+
+  /** How long a request would have to wait for its weight, as far as that is known. */
+  waitMs(request: WantedWeight): number {
+    return Math.max(this.#sideWaitMs(request), this.keyWaitMs(request));
+  }
+
+  #sideWaitMs(request: WantedWeight): number {
+    const { weight, priority } = request;
+    const nowMs = this.#clock.nowMs();
+    const { usage } = this.#sideOf(priority);
+    const used = usage.used(nowMs) + this.#queuedBefore(request);
+    const missing = used + weight - this.#limitOf(priority, nowMs);
+    const atMs = missing <= 0 || used === 0 ? nowMs : usage.releaseAtMs(missing, nowMs);
+    return Math.max(atMs, this.#throttle.pausedUntilMs) - nowMs;
+  }
+
+  /** The part of it that is due to what its keys have asked for themselves. */
+  keyWaitMs({ weight, priority, keyIds }: WantedWeight): number {
+    if (keyIds === undefined) return 0;
+    const queued = this.#queueOf(priority).weightOf(keyIds);
+    const shared = this.#describeShared(priority, this.#clock.nowMs());
+    return this.#sideOf(priority).keys.waitMs(keyIds, queued + weight, shared);
+  }
+
+  /** The weight of the requests that are more important, or whose turn comes before. */
+  #queuedBefore(request: WantedWeight): number {
+    const { priority } = request;
+    const side = this.#sideOf(priority);
+    return PRIORITIES.filter((one) => this.#sideOf(one) === side && isHigher(one, priority))
+      .map((one) => this.#queueOf(one).weight)
+      .reduce((sum, weight) => sum + weight, this.#queueOf(priority).weightBefore(request));
+  }
+
+  #describeShared(priority: Priority, nowMs: number): Shared {
+    const side = this.#sideOf(priority);
+    const limit = this.#limitOf(priority, nowMs);
+    return { limit, used: side.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
+  }
+
+  /** Takes a request that waits out of the queue; false if it no longer waits. */
+  withdraw(waiter: WaitingRequest): boolean {
+    return this.#queueOf(waiter.priority).remove(waiter);
+  }
+
+  /** Somebody else waits for the same: makes a request that waits more important, if that is so. */
+  promote(waiter: WaitingRequest, priority: Priority): void {
+    const isOtherSide = this.#sideOf(priority) !== this.#sideOf(waiter.priority);
+    const isMore = !isOtherSide && isHigher(priority, waiter.priority);
+    if (isMore && this.withdraw(waiter)) {
+      waiter.priority = priority;
+      this.#queueOf(priority).add(waiter);
+    }
+    this.joined(waiter);
+  }
+
+  /** More keys may wait for a request than before: its turn may come earlier. */
+  joined(waiter: WaitingRequest): void {
+    this.#queueOf(waiter.priority).update(waiter);
+    this.#grant();
+  }
+
+  /** Sends nothing but probes, until `release`. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#grant();
+  }
+
+  /** A request that was sent at `sentMs` got a response. */
+  answered(sentMs: number): void {
+    this.#throttle.answered(sentMs);
+    this.#confirm(this.#clock.nowMs());
+  }
+
+  /** A request that was sent at `sentMs` got a 429. True if the rate is lowered for it. */
+  refused(sentMs: number, retryAfterMs: number | undefined): boolean {
+    const nowMs = this.#clock.nowMs();
+    this.#confirm(nowMs);
+    return this.#throttle.refused(sentMs, nowMs, retryAfterMs);
+  }
+
+  #confirm(nowMs: number): void {
+    for (const { usage, keys } of [this.#follow, this.#forward]) {
+      usage.confirm(nowMs);
+      keys.confirm(nowMs);
+    }
+  }
+
+  /** Fails everything that waits or comes later. */
+  close(error: UpstreamError): void {
+    this.#closedBy = error;
+    for (const queue of this.#queues.values()) {
+      for (const waiter of queue.clear()) waiter.failed(error);
+    }
+    this.#cancelTimer?.();
+  }
+
+  #queueOf(priority: Priority): FairQueue<WaitingRequest> {
+    return this.#queues.get(priority) as FairQueue<WaitingRequest>;
+  }
+
+  #sideOf(priority: Priority): Side {
+    return priority === 'forward' ? this.#forward : this.#follow;
+  }
+
+  #limitOf(priority: Priority, nowMs: number): number {
+    const { limit } = this.#sideOf(priority);
+    return Math.floor(limit * SHARES[priority] * this.#throttle.factor(nowMs));
+  }
+
+  /** Grants all that may be sent now, in order. */
+  #grant(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs >= this.#throttle.pausedUntilMs) {
+      for (const side of [this.#follow, this.#forward]) this.#grantSide(side, nowMs);
+    }
+    this.#schedule(nowMs);
+  }
+
+  #grantSide(side: Side, nowMs: number): void {
+    let blockedShare = 0;
+    for (const priority of PRIORITIES) {
+      if (this.#sideOf(priority) !== side || SHARES[priority] <= blockedShare) continue;
+      let turn = this.#chooseTurn(priority, nowMs);
+      while (turn !== undefined && this.#fits(turn.waiter, nowMs)) {
+        this.withdraw(turn.waiter);
+        this.#send(turn, nowMs);
+        turn = this.#chooseTurn(priority, nowMs);
+      }
+      // What this one waits for must not be used up by less important ones that need less.
+      if (turn !== undefined) blockedShare = SHARES[priority];
+    }
+  }
+
+  #chooseTurn(priority: Priority, nowMs: number): Turn<WaitingRequest> | undefined {
+    const queue = this.#queueOf(priority);
+    if (queue.size === 0) return undefined;
+    return this.#sideOf(priority).keys.choose(queue, this.#describeShared(priority, nowMs));
+  }
+
+  #placesOf(priority: Priority): number {
+    return Math.max(1, Math.floor(this.#sideOf(priority).places * SHARES[priority]));
+  }
+
+  #fits({ weight, priority }: WaitingRequest, nowMs: number): boolean {
+    const side = this.#sideOf(priority);
+    if (this.#isHeld && priority !== 'probe') return false;
+    if (side.inFlight >= this.#placesOf(priority)) return false;
+    if (priority === 'sweep' && nowMs < this.#sweepAtMs - SWEEP_BURST_MS) return false;
+    const used = side.usage.used(nowMs);
+    // Alone it fits, even if its share is small or the limit is lowered.
+    return used === 0 || used + weight <= this.#limitOf(priority, nowMs);
+  }
+
+  #send({ waiter, keyId }: Turn<WaitingRequest>, sentMs: number): void {
+    const { weight, priority } = waiter;
+    const side = this.#sideOf(priority);
+    const endOfKey = keyId === undefined ? undefined : side.keys.start(keyId, weight, sentMs);
+    side.inFlight++;
+    side.usage.start(weight);
+    this.#spent?.note(weight, side === this.#forward);
+    if (priority === 'sweep') {
+      const stepMs = (weight * SWEEP_PERIOD_MS) / Math.max(1, this.#limitOf('sweep', sentMs));
+      this.#sweepAtMs = Math.max(this.#sweepAtMs, sentMs) + stepMs;
+    }
+    const end = (arrival: Arrival, charged: number) => {
+      const nowMs = this.#clock.nowMs();
+      side.inFlight--;
+      side.usage.end(weight, charged, arrival, nowMs);
+      endOfKey?.(weight, charged, arrival, nowMs);
+      this.#grant();
+    };
+    waiter.granted({ sentMs, end });
+  }
+
+  /** Looks again when time alone may have changed something for those that wait. */
+  #schedule(nowMs: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const waiting = PRIORITIES.filter((priority) => this.#queueOf(priority).size > 0);
+    const times = waiting.flatMap((priority) => this.#changeTimes(priority, nowMs));
+    const atMs = Math.min(...times.filter((timeMs) => timeMs > nowMs));
+    if (atMs === NEVER_MS) return;
+    this.#cancelTimer = this.#clock.setTimer(Math.ceil(atMs - nowMs), () => this.#grant());
+  }
+
+  #changeTimes(priority: Priority, nowMs: number): number[] {
+    return [
+      this.#sideOf(priority).usage.nextReleaseMs ?? NEVER_MS,
+      this.#throttle.pausedUntilMs,
+      priority === 'sweep' ? this.#sweepAtMs - SWEEP_BURST_MS : NEVER_MS,
+      this.#throttle.factor(nowMs) < 1 ? nowMs + RECOVERY_CHECK_MS : NEVER_MS,
+    ];
+  }
+}

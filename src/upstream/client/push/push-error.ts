@@ -1,0 +1,47 @@
+/** What an error of the push connection is about, read from its text. */
+
+import { isJsonObject, type JsonObject } from '../../../events/fields.ts';
+import { parseUpstreamJson } from '../answers/upstream-json.ts';
+
+export type PushError =
+  /** Too many messages in a minute: what had no response has to be sent again. */
+  | { readonly kind: 'messages' }
+  /** The upstream has the subscription already. */
+  | { readonly kind: 'subscribed'; readonly subscription: JsonObject }
+  /** A subscription is refused: the one that the text names, or else the first without a response. */
+  | { readonly kind: 'refused'; readonly subscription?: JsonObject; readonly isAboutUsers: boolean }
+  /** Something else is refused, such as a ping. */
+  | { readonly kind: 'other' };
+
+const OTHER: PushError = { kind: 'other' };
+/** The JSON of a subscription is shorter. */
+const JSON_LENGTH_MAX = 4_096;
+
+export function readPushError(text: string): PushError {
+  if (/messages per minute/i.test(text)) return { kind: 'messages' };
+  if (/^already unsubscribed|pending post requests/i.test(text)) return OTHER;
+  const json = findJson(text);
+  if (json === undefined) return { kind: 'refused', isAboutUsers: /\busers\b/i.test(text) };
+  const subscription = 'method' in json ? subscriptionOf(json) : json;
+  if (subscription === undefined) return OTHER;
+  const kind = /^already subscribed/i.test(text) ? 'subscribed' : 'refused';
+  return { kind, subscription, isAboutUsers: false };
+}
+
+/** Of a request that is named as a whole. */
+function subscriptionOf({ method, subscription }: JsonObject): JsonObject | undefined {
+  return method === 'subscribe' && isJsonObject(subscription) ? subscription : undefined;
+}
+
+/** Undefined if the text has no JSON object, or one that was cut. */
+function findJson(text: string): JsonObject | undefined {
+  const start = text.indexOf('{');
+  const end = text.lastIndexOf('}') + 1;
+  if (start === -1 || end <= start || end - start > JSON_LENGTH_MAX) return undefined;
+  try {
+    const json = parseUpstreamJson(text.slice(start, end));
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+/** A message of the push connection, as far as every message has the same form. */
+
+import type { RawData } from 'ws';
+import { isJsonObject } from '../../../events/fields.ts';
+import { NestingError, parseUpstreamJson } from '../answers/upstream-json.ts';
+
+export interface PushMessage {
+  readonly channel: string;
+  readonly data: unknown;
+}
+
+const NO_MESSAGE = 'a message that is no JSON with a channel';
+
+/** The message, or why it is none. */
+export function parsePushMessage(data: RawData, isBinary: boolean): PushMessage | string {
+  if (isBinary) return NO_MESSAGE;
+  try {
+    const message = parseUpstreamJson(data.toString());
+    if (!isJsonObject(message) || typeof message['channel'] !== 'string') return NO_MESSAGE;
+    return { channel: message['channel'], data: message['data'] };
+  } catch (error) {
+    return error instanceof NestingError ? `a message ${error.message}` : NO_MESSAGE;
+  }
+}

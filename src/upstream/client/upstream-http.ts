@@ -1,0 +1,145 @@
+/** One request and its response: bounded in time and size, over a bounded pool of connections. */
+
+import type { Dispatcher, Pool } from 'undici';
+import type { Clock } from './limits/clock.ts';
+import type { Arrival } from './limits/window-usage.ts';
+import type { UpstreamAddress } from './upstream-address.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+/** How long a connection may take; a part of the deadline, so that it has an error of its own. */
+const CONNECT_MS_MAX = 5_000;
+/** How long an idle connection is kept. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** Failures before anything is sent. */
+const UNSENT_CODES: ReadonlySet<unknown> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+export interface HttpOptions {
+  readonly address: UpstreamAddress;
+  /** Sent with each request, such as the header of a vendor's key. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** For the whole of a request. */
+  readonly deadlineMs: number;
+  readonly bodyBytesMax: number;
+  readonly connections: number;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly body: Buffer;
+}
+
+/** How a request ended. */
+export interface PostOutcome {
+  readonly arrival: Arrival;
+  readonly result: HttpResponse | UpstreamError;
+}
+
+export async function openUpstreamHttp(options: HttpOptions): Promise<UpstreamHttp> {
+  const { Pool } = await import('undici');
+  const pool = new Pool(options.address.origin, {
+    connections: options.connections,
+    connect: { timeout: Math.min(CONNECT_MS_MAX, options.deadlineMs) },
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The deadline covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return new UpstreamHttp(pool, options);
+}
+
+export class UpstreamHttp {
+  readonly #pool: Pool;
+  readonly #options: HttpOptions;
+
+  constructor(pool: Pool, options: HttpOptions) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async post(body: string): Promise<PostOutcome> {
+    const { clock, deadlineMs } = this.#options;
+    const deadline = new AbortController();
+    const cancelTimer = clock.setTimer(deadlineMs, () => deadline.abort());
+    let isAnswered = false;
+    try {
+      const response = await this.#send(body, deadline.signal);
+      isAnswered = true;
+      const received = await this.#readBody(response.body);
+      const { statusCode: status, headers } = response;
+      return { arrival: 'arrived', result: { status, headers, body: received } };
+    } catch (error) {
+      const late = deadline.signal.aborted;
+      const result = late ? this.#describeLateness() : this.#describeFailure(error as Error);
+      return { arrival: isAnswered ? 'arrived' : arrivalOf(error as Error, late), result };
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  #send(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { address, headers } = this.#options;
+    return this.#pool.request({
+      method: 'POST',
+      path: address.infoPath,
+      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
+      body,
+      signal,
+    });
+  }
+
+  async #readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+    const { bodyBytesMax } = this.#options;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    // Leaving the loop destroys the stream, and with it the connection.
+    for await (const chunk of body) {
+      length += chunk.length;
+      if (length > bodyBytesMax) {
+        throw new UpstreamError('malformed', `the response is over ${bodyBytesMax} bytes`);
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  #describeLateness(): UpstreamError {
+    return new UpstreamError('timeout', `no response within ${this.#options.deadlineMs} ms`);
+  }
+
+  #describeFailure(error: Error): UpstreamError {
+    if (error instanceof UpstreamError) return error;
+    const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
+    // Without the cause, which may quote the address or what the upstream sent.
+    const isSent = arrivalOf(error, false) !== 'unsent';
+    const { address } = this.#options;
+    const shown = isOfClient(error) ? address.redact(message) : address.show(message);
+    return new UpstreamError('network', shown, { isSent });
+  }
+
+  /** Ends the connections; requests in flight fail. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/** Whether the message is the HTTP client's own: it quotes the upstream's origin at most. */
+function isOfClient({ code }: NodeJS.ErrnoException): boolean {
+  return code?.startsWith('UND_ERR_') === true;
+}
+
+/** Whether a request without a response may have been, or may still be, counted. */
+function arrivalOf(error: Error, isLate: boolean): Arrival {
+  if (isLate) return 'unknown';
+  return UNSENT_CODES.has((error as NodeJS.ErrnoException).code) ? 'unsent' : 'arrived';
+}

@@ -1,0 +1,214 @@
+/** From the rows of an account to the events that record it, and what differs from the ledger. */
+
+import type { WireEvent } from '../../events/event.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { type Address, formatAddress } from '../../exact/address.ts';
+import { formatUnits } from '../../exact/decimal.ts';
+import { countOpenPositions, findAccount, findPosition } from '../../state/accounts.ts';
+import * as column from '../../state/columns.ts';
+import { isIsolatedTerms, leverageOfTerms, tierTableOfTerms } from '../../state/columns.ts';
+import type { StateView } from '../../state/state.ts';
+import type { AccountRows, PositionRow } from './account-answer.ts';
+import { describeTiers, isSameTable, type TierTable } from './margin-tables.ts';
+
+function usdText(units: number): string {
+  return formatUnits(units, USD_DECIMALS);
+}
+
+export function describeAccountRows(
+  user: string,
+  { dex, cash, positions }: AccountRows,
+): WireEvent {
+  return {
+    type: 'account',
+    user,
+    dex,
+    rawUsd: usdText(cash),
+    positions: positions.map(describeRow),
+  };
+}
+
+export function describeOrderMargin(user: string, { dex, orderMargin }: AccountRows): WireEvent {
+  return { type: 'orderMargin', user, dex, amount: usdText(orderMargin) };
+}
+
+export function describeCollateral(user: string, { dex, collateral }: AccountRows): WireEvent {
+  return { type: 'collateral', user, dex, amount: usdText(collateral) };
+}
+
+function describeRow({ market, size, mode, leverage, rawUsd, ...row }: PositionRow) {
+  return {
+    coin: market.coin,
+    szi: formatUnits(size, market.sizeDecimals),
+    entryNtl: usdText(row.entryNotional),
+    leverage:
+      mode === 'cross'
+        ? { type: mode, value: leverage }
+        : { type: mode, value: leverage, rawUsd: usdText(rawUsd) },
+    cumFunding: {
+      allTime: usdText(row.fundingAllTime),
+      sinceOpen: usdText(row.fundingSinceOpen),
+      sinceChange: usdText(row.fundingSinceChange),
+    },
+    ...(row.ownTiers === undefined ? {} : { marginTiers: describeTiers(row.ownTiers) }),
+  };
+}
+
+/** The account's row in the ledger, or 0 if no event has named it. */
+function rowOf(ledger: StateView, user: Address, dex: string): number {
+  const dexIndex = ledger.markets.findDex(dex);
+  return dexIndex === undefined ? 0 : findAccount(ledger, ledger.addresses.find(user), dexIndex);
+}
+
+/** What backs the account outside of it as recorded, in millionths; 0 if no event has named it. */
+export function recordedCollateral(ledger: StateView, user: Address, dex: string): number {
+  return ledger.accounts.get(rowOf(ledger, user, dex), column.COLLATERAL);
+}
+
+/** The fields of a known account that differ from the ledger, each once. */
+export function findDifferences(ledger: StateView, user: Address, rows: AccountRows): string[] {
+  const account = rowOf(ledger, user, rows.dex);
+  return account === 0 ? [] : findChanges(ledger, account, rows);
+}
+
+/** Row 0 is all zeros, as an account that no event has named. */
+function findChanges(ledger: StateView, account: number, rows: AccountRows): string[] {
+  const changed = new Set<string>();
+  if (ledger.accounts.get(account, column.CASH) !== rows.cash) changed.add('rawUsd');
+  for (const row of rows.positions) addPositionChanges(ledger, account, row, changed);
+  if (countOpenPositions(ledger, account) !== rows.positions.length) changed.add('positions');
+  if (isOrderMarginNew(ledger, account, rows)) changed.add('orderMargin');
+  if (ledger.accounts.get(account, column.COLLATERAL) !== rows.collateral) {
+    changed.add('collateral');
+  }
+  return [...changed];
+}
+
+/** Where only the least is known, a larger amount that was read before may still be true. */
+function isOrderMarginNew(ledger: StateView, account: number, rows: AccountRows): boolean {
+  const recorded = ledger.accounts.get(account, column.ORDER_MARGIN);
+  return rows.isOrderMarginExact ? recorded !== rows.orderMargin : recorded < rows.orderMargin;
+}
+
+/** The stored columns of a position, by the names of the event's fields. */
+const POSITION_FIELDS: readonly [string, number, (row: PositionRow) => number][] = [
+  ['szi', column.SIZE, ({ size }) => size],
+  ['entryNtl', column.ENTRY_NOTIONAL, ({ entryNotional }) => entryNotional],
+  ['leverage.rawUsd', column.RAW_USD, ({ rawUsd }) => rawUsd],
+  ['cumFunding.allTime', column.FUNDING_ALL_TIME, ({ fundingAllTime }) => fundingAllTime],
+  ['cumFunding.sinceOpen', column.FUNDING_SINCE_OPEN, ({ fundingSinceOpen }) => fundingSinceOpen],
+  [
+    'cumFunding.sinceChange',
+    column.FUNDING_SINCE_CHANGE,
+    ({ fundingSinceChange }) => fundingSinceChange,
+  ],
+];
+
+function addPositionChanges(
+  ledger: StateView,
+  account: number,
+  row: PositionRow,
+  changed: Set<string>,
+): void {
+  const position = openPositionOf(ledger, account, row.market.coin);
+  if (position === 0) {
+    changed.add('positions');
+    return;
+  }
+  for (const [field, cell, read] of POSITION_FIELDS) {
+    if (ledger.positions.get(position, cell) !== read(row)) changed.add(field);
+  }
+  const terms = ledger.positions.get(position, column.TERMS);
+  const isSameMode = isIsolatedTerms(terms) === (row.mode === 'isolated');
+  if (!isSameMode || leverageOfTerms(terms) !== row.leverage) changed.add('leverage');
+  if (!isSameTable(ownTiersOf(ledger, terms), row.ownTiers)) changed.add('marginTiers');
+}
+
+/** Undefined where the position has its market's tiers. */
+function ownTiersOf(ledger: StateView, terms: number): TierTable | undefined {
+  return tierTableOfTerms(terms) === 0 ? undefined : ledger.markets.tiersOf(terms);
+}
+
+/** The tiers that open positions of the account have apart from their market's, by coin, as recorded. */
+export function recordedTiers(
+  ledger: StateView,
+  user: Address,
+  { dex, positions }: AccountRows,
+): Map<string, TierTable> {
+  const account = rowOf(ledger, user, dex);
+  const tables = new Map<string, TierTable>();
+  for (const { market } of positions) {
+    const position = openPositionOf(ledger, account, market.coin);
+    const own = ownTiersOf(ledger, ledger.positions.get(position, column.TERMS));
+    if (position !== 0 && own !== undefined) tables.set(market.coin, own);
+  }
+  return tables;
+}
+
+/** Its row, or 0 if it is not open. */
+function openPositionOf(ledger: StateView, account: number, coin: string): number {
+  const marketIndex = ledger.markets.findMarket(coin);
+  const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
+  return ledger.positions.get(position, column.SIZE) === 0 ? 0 : position;
+}
+
+/** Changed by funding, which every account with a position pays or gets after each full hour. */
+const FUNDING_FIELDS: readonly string[] = [
+  'rawUsd',
+  'leverage.rawUsd',
+  'cumFunding.allTime',
+  'cumFunding.sinceOpen',
+  'cumFunding.sinceChange',
+];
+
+export function isExplainedByFunding(field: string): boolean {
+  return FUNDING_FIELDS.includes(field);
+}
+
+/**
+ * Which positions of an account show funding that the ledger does not have: all, some or none of those
+ * in both. Undefined if there are none in both.
+ */
+export type Booking = 'all' | 'some' | 'none' | undefined;
+
+export function findBooking(ledger: StateView, user: Address, rows: AccountRows): Booking {
+  const account = rowOf(ledger, user, rows.dex);
+  let [same, moved] = [0, 0];
+  for (const { market, fundingAllTime } of rows.positions) {
+    const marketIndex = ledger.markets.findMarket(market.coin);
+    const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
+    if (position === 0 || ledger.positions.get(position, column.SIZE) === 0) continue;
+    if (ledger.positions.get(position, column.FUNDING_ALL_TIME) === fundingAllTime) same++;
+    else moved++;
+  }
+  if (same + moved === 0) return undefined;
+  if (moved === 0) return 'none';
+  return same === 0 ? 'all' : 'some';
+}
+
+/** Set by events of their own; everything else of an account is set by `account`. */
+const SET_APART: readonly string[] = ['orderMargin', 'collateral'];
+
+/**
+ * The events that bring the ledger's account up to the rows, and confirm it at their time. None if the
+ * account was read later already: a server that stalls gives old answers. Markets that the ledger does
+ * not have yet come before, from `describeMarketChanges` with the prices of the rows.
+ */
+export function describeAccountChanges(
+  ledger: StateView,
+  user: Address,
+  rows: AccountRows,
+): WireEvent[] {
+  const { dex, time } = rows;
+  const account = rowOf(ledger, user, dex);
+  if (time < ledger.accounts.get(account, column.ACCOUNT_TIME)) return [];
+  const changed = findChanges(ledger, account, rows);
+  const name = formatAddress(user);
+  const events: WireEvent[] = [];
+  if (account === 0 || changed.some((field) => !SET_APART.includes(field))) {
+    events.push(describeAccountRows(name, rows));
+  }
+  if (changed.includes('orderMargin')) events.push(describeOrderMargin(name, rows));
+  if (changed.includes('collateral')) events.push(describeCollateral(name, rows));
+  return [...events, { type: 'accountTime', user: name, dex, time }];
+}

@@ -1,0 +1,170 @@
+/**
+ * The form of a `clearinghouseState` answer: its figures as the upstream wrote them, not yet checked
+ * against each other.
+ */
+
+import { TIME_RANGE } from '../../events/event.ts';
+import type { FieldReader } from '../../events/fields.ts';
+import { Refusal } from '../../events/refusal.ts';
+import {
+  type DialectError,
+  readAnswer,
+  readDecimal,
+  readOpen,
+  readOpenField,
+  readRatio,
+} from './dialect.ts';
+
+/** Time 0 says in a ledger that nobody has read the account. */
+const READ_TIME_RANGE = { ...TIME_RANGE, from: 1 };
+
+const ZERO = /^-?0+(?:\.0+)?$/;
+
+export interface ReportedSummary {
+  readonly accountValue: string;
+  readonly totalNtlPos: string;
+  readonly totalRawUsd: string;
+  readonly totalMarginUsed: string;
+}
+
+export interface ReportedPosition {
+  readonly type: string;
+  readonly coin: string;
+  readonly szi: string;
+  readonly leverageType: string;
+  readonly leverageValue: number;
+  /** Servers leave it out where the position is cross. */
+  readonly rawUsd: string | undefined;
+  readonly entryPx: string;
+  readonly positionValue: string;
+  readonly unrealizedPnl: string;
+  readonly returnOnEquity: string;
+  readonly liquidationPx: string | null;
+  readonly marginUsed: string;
+  readonly maxLeverage: number;
+  readonly allTime: string;
+  readonly sinceOpen: string;
+  readonly sinceChange: string;
+}
+
+export interface ReportedAccount {
+  readonly marginSummary: ReportedSummary;
+  readonly crossMarginSummary: ReportedSummary;
+  readonly crossMaintenanceMarginUsed: string;
+  readonly withdrawable: string;
+  /** Without positions of size zero, which pushed states may list. */
+  readonly positions: readonly ReportedPosition[];
+  readonly time: number;
+}
+
+/** Throws a Refusal that names the field. */
+export function readReportedAccount(json: unknown): ReportedAccount {
+  return readOpen(json, (fields) => ({
+    marginSummary: readOpenField(fields, 'marginSummary', readSummary),
+    crossMarginSummary: readOpenField(fields, 'crossMarginSummary', readSummary),
+    crossMaintenanceMarginUsed: readDecimal(fields, 'crossMaintenanceMarginUsed'),
+    withdrawable: readDecimal(fields, 'withdrawable'),
+    positions: fields
+      .list('assetPositions', readPosition)
+      .filter((position) => position !== undefined),
+    time: fields.whole('time', READ_TIME_RANGE),
+  }));
+}
+
+function readSummary(fields: FieldReader): ReportedSummary {
+  return {
+    accountValue: readDecimal(fields, 'accountValue'),
+    totalNtlPos: readDecimal(fields, 'totalNtlPos'),
+    totalRawUsd: readDecimal(fields, 'totalRawUsd'),
+    totalMarginUsed: readDecimal(fields, 'totalMarginUsed'),
+  };
+}
+
+function readPosition(source: unknown): ReportedPosition | undefined {
+  return readOpen(source, (fields) => {
+    const type = fields.text('type');
+    return readOpenField(fields, 'position', (position) => readHeld(position, type));
+  });
+}
+
+/** Undefined if the size is zero: such a row is no position, and its other fields mean nothing. */
+function readHeld(fields: FieldReader, type: string): ReportedPosition | undefined {
+  const coin = fields.text('coin');
+  const szi = readDecimal(fields, 'szi');
+  if (ZERO.test(szi)) return undefined;
+  return {
+    type,
+    coin,
+    szi,
+    ...readOpenField(fields, 'leverage', readLeverage),
+    entryPx: readDecimal(fields, 'entryPx'),
+    positionValue: readDecimal(fields, 'positionValue'),
+    unrealizedPnl: readDecimal(fields, 'unrealizedPnl'),
+    returnOnEquity: readRatio(fields, 'returnOnEquity'),
+    liquidationPx: readPriceOrNull(fields, 'liquidationPx'),
+    marginUsed: readDecimal(fields, 'marginUsed'),
+    maxLeverage: readNumber(fields, 'maxLeverage'),
+    ...readOpenField(fields, 'cumFunding', readFunding),
+  };
+}
+
+function readLeverage(fields: FieldReader) {
+  const rawUsd = fields.take('rawUsd');
+  return {
+    leverageType: fields.text('type'),
+    leverageValue: readNumber(fields, 'value'),
+    rawUsd: rawUsd === undefined || rawUsd === null ? undefined : readDecimal(fields, 'rawUsd'),
+  };
+}
+
+function readFunding(fields: FieldReader) {
+  return {
+    allTime: readDecimal(fields, 'allTime'),
+    sinceOpen: readDecimal(fields, 'sinceOpen'),
+    sinceChange: readDecimal(fields, 'sinceChange'),
+  };
+}
+
+function readPriceOrNull(fields: FieldReader, name: string): string | null {
+  return fields.take(name) === null ? null : readRatio(fields, name);
+}
+
+function readNumber(fields: FieldReader, name: string): number {
+  const value = fields.take(name);
+  if (typeof value !== 'number') throw new Refusal(name, value, 'a number');
+  return value;
+}
+
+/** One account of a message that was pushed, or of an answer for all dexes. */
+interface NamedAccount {
+  /** As the upstream wrote it. */
+  readonly user: string;
+  readonly dex: string;
+  readonly answer: unknown;
+}
+
+/**
+ * The accounts in the data of a pushed message: of `clearinghouseState`
+ * {user, dex?, clearinghouseState}, or of `allDexsClearinghouseState`
+ * {user, clearinghouseStates: [[dex, state], ...]}.
+ */
+export function readPushedAccounts(data: unknown): NamedAccount[] | DialectError {
+  return readAnswer(() => readOpen(data, readNamedAccounts));
+}
+
+function readNamedAccounts(fields: FieldReader): NamedAccount[] {
+  const user = fields.text('user');
+  if (fields.take('clearinghouseStates') !== undefined) {
+    return fields.list('clearinghouseStates', (pair) => ({ user, ...readPair(pair) }));
+  }
+  const dex = fields.take('dex') ?? '';
+  if (typeof dex !== 'string') throw new Refusal('dex', dex, 'text');
+  return [{ user, dex, answer: fields.take('clearinghouseState') }];
+}
+
+function readPair(source: unknown): { dex: string; answer: unknown } {
+  if (!Array.isArray(source) || source.length !== 2 || typeof source[0] !== 'string') {
+    throw new Refusal('', source, 'a pair of dex and state');
+  }
+  return { dex: source[0], answer: source[1] };
+}

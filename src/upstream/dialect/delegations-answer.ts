@@ -1,0 +1,37 @@
+/** `delegations`: a user's whole list, as the event that takes its place in the ledger. */
+
+import { TIME_RANGE, type WireEvent } from '../../events/event.ts';
+import { STAKE_DECIMALS } from '../../events/fields.ts';
+import { Refusal } from '../../events/refusal.ts';
+import { type Address, formatAddress } from '../../exact/address.ts';
+import { formatUnits } from '../../exact/decimal.ts';
+import { type DialectError, readAnswer, readItems, readOpen, readStake } from './dialect.ts';
+
+interface ListedDelegation {
+  readonly validator: string;
+  readonly amount: string;
+  readonly lockedUntilTimestamp: number;
+}
+
+/** The event for the answer; it is recorded even if nothing has changed, as it confirms the list. */
+export function readDelegationsAnswer(json: unknown, user: Address): WireEvent | DialectError {
+  return readAnswer(() => {
+    const delegations = readItems(json, readDelegation).filter((one) => one !== undefined);
+    const validators = new Set(delegations.map(({ validator }) => validator));
+    if (validators.size !== delegations.length) {
+      throw new Refusal('validator', json, 'each validator once');
+    }
+    return { type: 'delegations', user: formatAddress(user), delegations };
+  });
+}
+
+/** Undefined for an amount of zero, which is no delegation. */
+function readDelegation(source: unknown): ListedDelegation | undefined {
+  return readOpen(source, (fields) => {
+    const validator = formatAddress(fields.address('validator'));
+    const amount = readStake(fields, 'amount');
+    const lockedUntilTimestamp = fields.whole('lockedUntilTimestamp', TIME_RANGE);
+    if (amount === 0n) return undefined;
+    return { validator, amount: formatUnits(amount, STAKE_DECIMALS), lockedUntilTimestamp };
+  });
+}

@@ -1,0 +1,137 @@
+/**
+ * How an upstream's JSON is read: the fields that we use strictly, fields that we do not know not at
+ * all, so that a server may add some.
+ */
+
+import { FieldReader, isJsonObject, STAKE_DECIMALS } from '../../events/fields.ts';
+import { describeValue, prefixRefusal, Refusal } from '../../events/refusal.ts';
+import { BIG_UNITS_MAX, DecimalError } from '../../exact/decimal.ts';
+import { readPrinted } from './printed-amounts.ts';
+
+/**
+ * - shape: not the form of such an answer; nothing in it can be trusted
+ * - market: it names a market that has not been read, or that the vocabulary cannot hold
+ * - figure: the right form, but a figure contradicts another one or a rule that we know
+ */
+type DialectFault = 'shape' | 'market' | 'figure';
+
+/** A figure of an answer, what our rules make of the same account, and the position's coin if any. */
+export interface Mismatch {
+  readonly field: string;
+  readonly coin: string | undefined;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+/** Why an answer of the upstream cannot be used. */
+export class DialectError extends Error {
+  readonly fault: DialectFault;
+  readonly mismatch: Mismatch;
+
+  constructor(fault: DialectFault, mismatch: Mismatch, message = describeMismatch(mismatch)) {
+    super(message);
+    this.name = 'DialectError';
+    this.fault = fault;
+    this.mismatch = mismatch;
+  }
+}
+
+export function describeMismatch({ field, coin, ours, theirs }: Mismatch): string {
+  const place = coin === undefined ? field : `${field} of ${coin}`;
+  return `${place}: got ${theirs}, expected ${ours}`;
+}
+
+/** The value, or the error that the reader threw to refuse the answer. */
+export function readAnswer<T>(read: () => T): T | DialectError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DialectError) return error;
+    if (!(error instanceof Refusal)) throw error;
+    return shapeError(error);
+  }
+}
+
+/** Without places in arrays: fields are counted by name, and there must not be many names. */
+export function nameField(field: string): string {
+  const name = field.replace(/\[\d+\]/g, '').replace(/^\./, '');
+  return name === '' ? 'answer' : name;
+}
+
+function shapeError({ field, value, expected, message }: Refusal): DialectError {
+  const mismatch = {
+    field: nameField(field),
+    coin: undefined,
+    ours: expected,
+    theirs: describeValue(value),
+  };
+  return new DialectError('shape', mismatch, field === '' ? undefined : message);
+}
+
+/** Reads some fields of an object; others are ignored. */
+export function readOpen<T>(source: unknown, read: (fields: FieldReader) => T): T {
+  if (!isJsonObject(source)) throw new Refusal('', source, 'an object');
+  return read(new FieldReader(source));
+}
+
+/** Reads an object in a field; a refusal names the whole path. */
+export function readOpenField<T>(
+  fields: FieldReader,
+  name: string,
+  read: (fields: FieldReader) => T,
+): T {
+  const source = fields.take(name);
+  try {
+    return readOpen(source, read);
+  } catch (error) {
+    throw error instanceof Refusal ? prefixRefusal(name, error) : error;
+  }
+}
+
+/** Reads the items of an answer that is an array. */
+export function readItems<T>(source: unknown, read: (item: unknown, index: number) => T): T[] {
+  if (!Array.isArray(source)) throw new Refusal('', source, 'an array');
+  return source.map((item, index) => {
+    try {
+      return read(item, index);
+    } catch (error) {
+      throw error instanceof Refusal ? prefixRefusal(`[${index}]`, error) : error;
+    }
+  });
+}
+
+/** A longer text is no amount, and would only cost time. */
+const DECIMAL_LENGTH_MAX = 64;
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
+
+const RATIO = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$/;
+
+/** A double as text, in any notation: it is only compared, within its noise. */
+export function readRatio(fields: FieldReader, name: string): string {
+  const value = fields.take(name);
+  if (typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && RATIO.test(value)) {
+    return value;
+  }
+  throw new Refusal(name, value, 'a number as text');
+}
+
+/** A decimal as text; how many decimals it may have is checked where it is used. */
+export function readDecimal(fields: FieldReader, name: string): string {
+  const value = fields.take(name);
+  if (typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value)) {
+    return value;
+  }
+  throw new Refusal(name, value, 'a decimal as text');
+}
+
+/** A staking or gas amount of 0 or more. */
+export function readStake(fields: FieldReader, name: string): bigint {
+  const text = readDecimal(fields, name);
+  try {
+    const units = BigInt(readPrinted(text, STAKE_DECIMALS));
+    if (units >= 0n && units <= BIG_UNITS_MAX) return units;
+  } catch (error) {
+    throw error instanceof DecimalError ? new Refusal(name, text, error.expected) : error;
+  }
+  throw new Refusal(name, text, 'an amount of 0 or more');
+}

@@ -1,0 +1,248 @@
+/**
+ * What the upstream lists: `perpDexs`, `meta` of one dex, `allPerpMetas` of all of them. Whether the
+ * vocabulary can hold a dex or a market is decided by the directory that is made of it.
+ */
+
+import type { WireEvent } from '../../events/event.ts';
+import type { FieldReader } from '../../events/fields.ts';
+import { describeValue, Refusal } from '../../events/refusal.ts';
+import { type DialectError, readAnswer, readItems, readOpen } from './dialect.ts';
+
+/** A dex as the upstream lists it; the values are not checked yet. */
+interface DexListing {
+  readonly name: string;
+  readonly fullName: unknown;
+  readonly deployer: unknown;
+}
+
+/** What of an answer cannot be used: it is skipped, the rest works. */
+export interface OddElement {
+  /** Where it is in the answer. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** An answer of `perpDexs`. */
+export interface DexListings {
+  /** By place; undefined for an element that names no dex. */
+  readonly dexes: readonly (DexListing | undefined)[];
+  readonly odd: readonly OddElement[];
+  /** The answer as it came; undefined if the upstream was not asked. */
+  readonly json: readonly unknown[] | undefined;
+}
+
+/** A market as the upstream lists it; the values are not checked yet. */
+interface MarketListing {
+  readonly name: string;
+  readonly szDecimals: unknown;
+  /** Undefined if the market's table is not listed. */
+  readonly tiers: readonly unknown[] | undefined;
+  readonly onlyIsolated: boolean;
+  /** Nobody trades it; it only has its place in the universe. */
+  readonly isDelisted: boolean;
+}
+
+/** The markets of a dex, in the order in which the upstream lists their contexts. */
+export interface MetaListing {
+  /** Undefined for an element that names no market. */
+  readonly universe: readonly (MarketListing | undefined)[];
+  /** The index of the spot token that accounts of this dex are kept in. */
+  readonly collateralToken: number;
+  /** All its margin tables, also those that no market has now; the tiers are not checked yet. */
+  readonly marginTables: readonly (readonly unknown[])[];
+  readonly odd: readonly OddElement[];
+  /** The answer as it came. */
+  readonly json: unknown;
+}
+
+/** The name under which the interface knows the first dex. */
+const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
+/** What a server without the question for dexes has. */
+export const ONLY_FIRST_DEX: DexListings = { dexes: [FIRST_DEX], odd: [], json: [null] };
+/** Before that question was asked. */
+export const NO_DEXES: DexListings = { dexes: [], odd: [], json: undefined };
+/** USDC. */
+const FIRST_TOKEN = 0;
+/** A lower table number that is not listed is the maximum leverage of a single tier. */
+const TABLE_NUMBERS_FROM = 50;
+/** Further ways to say that a market is only isolated. */
+const ISOLATED_MODES: readonly unknown[] = ['strictIsolated', 'noCross'];
+
+/** Exchanges have some hundreds; to list many thousands would hold up everything else. */
+const MARKETS_MAX = 10_000;
+const DEXES_MAX = 1_000;
+
+/** The dexes in their order: `null` is the first one, and elsewhere a place without a dex. */
+export function readPerpDexs(json: unknown): DexListings | DialectError {
+  return readAnswer(() => {
+    const items = readItems(json, (item) => item);
+    if (items.length > DEXES_MAX) throw new Refusal('', json, `at most ${DEXES_MAX} dexes`);
+    const odd: OddElement[] = [];
+    const dexes = items.map((item, place) => {
+      if (item === null) return place === 0 ? FIRST_DEX : undefined;
+      const dex = readOr(odd, `perpDexs[${place}]`, () => readDex(item));
+      return place === 0 ? (dex ?? FIRST_DEX) : dex;
+    });
+    return { dexes, odd, json: items };
+  });
+}
+
+function readDex(item: unknown): DexListing {
+  return readOpen(item, (fields) => ({
+    name: fields.text('name'),
+    fullName: fields.take('fullName'),
+    deployer: fields.take('deployer'),
+  }));
+}
+
+/** What is read, or undefined if it is odd, which is noted. */
+function readOr<T>(odd: OddElement[], name: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    odd.push(describeOdd(name, error));
+    return undefined;
+  }
+}
+
+export function readMeta(json: unknown): MetaListing | DialectError {
+  return readAnswer(() => readMetaFields(json));
+}
+
+/**
+ * The metas of all dexes, in the order of their places, or of the places that name a dex. One that
+ * cannot be read is noted in `odd`, and absent.
+ */
+export function readAllPerpMetas(
+  json: unknown,
+  { dexes }: DexListings,
+  odd: OddElement[] = [],
+): Map<string, MetaListing> | DialectError {
+  return readAnswer(() => {
+    const items = readItems(json, (item) => item);
+    const named = dexes.filter((dex) => dex !== undefined);
+    const places = items.length === dexes.length ? dexes : named;
+    if (items.length !== places.length) {
+      throw new Refusal('', json, `${dexes.length} metas, one for each dex`);
+    }
+    const metas = new Map<string, MetaListing>();
+    for (const [place, dex] of places.entries()) {
+      if (dex === undefined) continue;
+      const meta = readOr(odd, `allPerpMetas[${place}]`, () => readMetaFields(items[place]));
+      if (meta === undefined) continue;
+      if (places.length < dexes.length || named.length < dexes.length) checkIsOf(dex, meta);
+      metas.set(dex.name, meta);
+    }
+    checkCount(json, metas);
+    if (metas.size === 0) throw new Refusal('', json, 'a meta that can be read');
+    return metas;
+  });
+}
+
+/** With a place that names no dex, a meta might be that of another dex than the one in its place. */
+function checkIsOf({ name }: DexListing, { universe }: MetaListing): void {
+  const other = universe.find(
+    (market) => market !== undefined && market.name.split(':').slice(0, -1).join() !== name,
+  );
+  if (other !== undefined) throw new Refusal('universe', other.name, `a coin of dex "${name}"`);
+}
+
+function checkCount(json: unknown, metas: ReadonlyMap<string, MetaListing>): void {
+  const count = [...metas.values()].reduce((sum, { universe }) => sum + universe.length, 0);
+  if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
+}
+
+/** Throws a Refusal; also for the first part of `metaAndAssetCtxs`. */
+export function readMetaFields(json: unknown): MetaListing {
+  return readOpen(json, (fields) => {
+    const odd: OddElement[] = [];
+    const tables = readTables(fields, odd);
+    const items = fields.list('universe', (item) => item);
+    if (items.length > MARKETS_MAX) {
+      throw new Refusal('universe', items, `at most ${MARKETS_MAX} markets`);
+    }
+    const universe = items.map((item, place) =>
+      readOr(odd, `universe[${place}]`, () => readListing(item, tables)),
+    );
+    const token = readOr(odd, 'collateralToken', () => readToken(fields));
+    return {
+      universe,
+      collateralToken: token ?? FIRST_TOKEN,
+      marginTables: [...tables.values()],
+      odd,
+      json,
+    };
+  });
+}
+
+function readToken(fields: FieldReader): number {
+  const token = fields.take('collateralToken') ?? FIRST_TOKEN;
+  if (typeof token === 'number' && Number.isSafeInteger(token) && token >= 0) return token;
+  throw new Refusal('collateralToken', token, 'a whole number, 0 or more');
+}
+
+type Tiers = readonly unknown[];
+
+/** None if the upstream lists no tables: then markets have a single tier, or cannot be held. */
+function readTables(fields: FieldReader, odd: OddElement[]): ReadonlyMap<unknown, Tiers> {
+  const tables = fields.take('marginTables') ?? [];
+  if (!Array.isArray(tables)) {
+    odd.push(describeOdd('marginTables', new Refusal('', tables, 'an array')));
+    return new Map();
+  }
+  const read = tables.map((item, place) =>
+    readOr(odd, `marginTables[${place}]`, () => readTable(item)),
+  );
+  return new Map(read.filter((table) => table !== undefined));
+}
+
+/** A refusal of the element itself has no field to name. */
+function describeOdd(name: string, { field, value, expected, message }: Refusal): OddElement {
+  const reason = field === '' ? `got ${describeValue(value)}, expected ${expected}` : message;
+  return { name, reason };
+}
+
+function readTable(source: unknown): [unknown, Tiers] {
+  if (!Array.isArray(source) || source.length !== 2) {
+    throw new Refusal('', source, 'a pair of table number and table');
+  }
+  const [id, table] = source;
+  return [id, readOpen(table, (fields) => fields.list('marginTiers', readTier))];
+}
+
+/** Without fields that the vocabulary does not have. */
+function readTier(source: unknown): unknown {
+  return readOpen(source, (fields) => ({
+    lowerBound: fields.take('lowerBound'),
+    maxLeverage: fields.take('maxLeverage'),
+  }));
+}
+
+function readListing(source: unknown, tables: ReadonlyMap<unknown, Tiers>): MarketListing {
+  return readOpen(source, (fields) => ({
+    name: fields.text('name'),
+    szDecimals: fields.take('szDecimals'),
+    tiers: tiersOf(fields, tables),
+    onlyIsolated:
+      fields.take('onlyIsolated') === true || ISOLATED_MODES.includes(fields.take('marginMode')),
+    isDelisted: fields.take('isDelisted') === true,
+  }));
+}
+
+function tiersOf(fields: FieldReader, tables: ReadonlyMap<unknown, Tiers>): Tiers | undefined {
+  const maxLeverage = fields.take('maxLeverage');
+  const id = fields.take('marginTableId') ?? undefined;
+  if (id === undefined) return [{ lowerBound: '0.0', maxLeverage }];
+  const isSingleTier = typeof id === 'number' && id < TABLE_NUMBERS_FROM;
+  return tables.get(id) ?? (isSingleTier ? [{ lowerBound: '0.0', maxLeverage: id }] : undefined);
+}
+
+/** The event that lists a market; the parser and the fold say what is wrong with it, if anything. */
+export function describeUpstreamMarket(
+  dex: string,
+  { name, szDecimals, tiers, onlyIsolated }: MarketListing,
+  markPx: string,
+): WireEvent {
+  return { type: 'market', dex, coin: name, szDecimals, marginTiers: tiers, onlyIsolated, markPx };
+}

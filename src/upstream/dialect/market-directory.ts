@@ -1,0 +1,287 @@
+/**
+ * The markets that accounts may be read in: those of the ledger, and those that the upstream lists.
+ *
+ * They are kept as a state of their own, a scratch ledger that nobody is served from. So the
+ * vocabulary itself decides which listings it can hold, a market can be read before it has a price,
+ * and an account can be folded and valued before it is recorded.
+ */
+
+import { type Event, readEvent, type WireEvent } from '../../events/event.ts';
+import { BlockError, Refusal } from '../../events/refusal.ts';
+import { applyBlock } from '../../state/fold.ts';
+import type { Dex, Market } from '../../state/markets.ts';
+import { createState, type State, type StateView } from '../../state/state.ts';
+import { describeTiers, readDistinctTables, type TierTable } from './margin-tables.ts';
+import {
+  type DexListings,
+  describeUpstreamMarket,
+  type MetaListing,
+  NO_DEXES,
+  type OddElement,
+} from './market-answers.ts';
+
+/** What the upstream has and the ledger cannot hold. */
+export interface SkippedListing {
+  /** The dex or the coin. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+interface UpstreamListing {
+  readonly dexes: DexListings;
+  /** By dex; one that has not been read is absent. */
+  readonly metas: ReadonlyMap<string, MetaListing>;
+}
+
+/** Valid in every market, whatever its decimals. */
+const ANY_PRICE = '1.0';
+const FIRST_TOKEN = 0;
+/** Listings that are applied together. */
+const BLOCK_LISTINGS = 500;
+
+export class MarketDirectory {
+  readonly #scratch: State;
+  readonly #metas: ReadonlyMap<string, MetaListing>;
+  readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
+  /** Of all dexes that were read. */
+  readonly #names: ReadonlySet<string | undefined>;
+  /** Of the dexes that the upstream lists, skipped ones included; undefined if they were never read. */
+  readonly dexNames: ReadonlySet<string> | undefined;
+  readonly skipped: readonly SkippedListing[];
+  /** The tables of all dexes, each different one once. */
+  readonly marginTables: readonly TierTable[];
+  /** The upstream's lists, as events. */
+  readonly lists: readonly ListEvent[];
+
+  constructor(
+    scratch: State,
+    { dexes, metas }: UpstreamListing,
+    { skipped, lists }: { skipped: readonly SkippedListing[]; lists: readonly ListEvent[] },
+  ) {
+    this.#scratch = scratch;
+    this.lists = lists;
+    this.#metas = metas;
+    const named = dexes.dexes.flatMap((dex) => dex?.name ?? []);
+    this.dexNames = dexes.json === undefined ? undefined : new Set(named);
+    this.#universes = new Map(
+      [...metas].map(([dex, { universe }]) => [dex, universe.map((market) => market?.name)]),
+    );
+    this.#names = new Set([...this.#universes.values()].flat());
+    this.skipped = skipped;
+    this.marginTables = readDistinctTables(
+      [...metas.values()].flatMap(({ marginTables }) => marginTables),
+    );
+  }
+
+  /** Whether the upstream lists the coin, also one that the ledger cannot hold. */
+  isListed(coin: string): boolean {
+    return this.#names.has(coin);
+  }
+
+  get dexes(): readonly Dex[] {
+    return this.#scratch.markets.dexes;
+  }
+
+  get markets(): readonly Market[] {
+    return this.#scratch.markets.markets;
+  }
+
+  findDex(name: string): number | undefined {
+    return this.#scratch.markets.findDex(name);
+  }
+
+  find(coin: string): Market | undefined {
+    const index = this.#scratch.markets.findMarket(coin);
+    return index === undefined ? undefined : this.markets[index];
+  }
+
+  /**
+   * The coins of a dex in the upstream's order, skipped ones included; undefined if never read. An
+   * element that names no coin keeps its place.
+   */
+  universeOf(dex: string): readonly (string | undefined)[] | undefined {
+    return this.#universes.get(dex);
+  }
+
+  /** The markets of a dex that the upstream lists and trades, in its order; none if never read. */
+  listTraded(dex: string): Market[] {
+    const universe = this.#metas.get(dex)?.universe ?? [];
+    const markets = universe.flatMap((listed) =>
+      listed === undefined || listed.isDelisted ? [] : (this.find(listed.name) ?? []),
+    );
+    return markets.filter(({ dexIndex }) => dexIndex === this.findDex(dex));
+  }
+
+  collateralTokenOf(dex: string): number {
+    return this.#metas.get(dex)?.collateralToken ?? FIRST_TOKEN;
+  }
+
+  /**
+   * Folds events of an account into the scratch ledger, and hands out the state to value it. Throws a
+   * BlockError if they do not apply.
+   */
+  fold(events: readonly WireEvent[]): StateView {
+    applyEvents(this.#scratch, events);
+    return this.#scratch;
+  }
+}
+
+function applyEvents(state: State, wires: readonly WireEvent[]): void {
+  applyParsed(state, wires.map(readEvent));
+}
+
+function applyParsed(state: State, events: readonly Event[]): void {
+  applyBlock(state, { height: state.height + 1, time: 0, events });
+}
+
+/** A directory of what the ledger holds, for the time before the first answer. */
+export function directoryOfLedger(ledger: StateView): MarketDirectory {
+  return createDirectory(ledger, { dexes: NO_DEXES, metas: new Map() });
+}
+
+/** The ledger's markets with the upstream's terms, and those that the ledger does not have yet. */
+export function createDirectory(ledger: StateView, listing: UpstreamListing): MarketDirectory {
+  const scratch = createState();
+  applyEvents(scratch, describeLedger(ledger));
+  const skipped = [
+    ...listing.dexes.odd,
+    ...addDexes(scratch, listing),
+    ...listOddOfMetas(listing),
+    ...addMarkets(scratch, listing),
+  ];
+  const lists: ListEvent[] = [];
+  for (const event of describeLists(scratch, listing)) {
+    const refused = findEventFault(event);
+    if (refused === undefined) lists.push({ event, text: JSON.stringify(event) });
+    else skipped.push({ name: `the list ${event.type} ${event['dex'] ?? ''}`, reason: refused });
+  }
+  return new MarketDirectory(scratch, listing, { skipped, lists });
+}
+
+/** An event with one of the upstream's lists, and its text, by which it is compared. */
+export interface ListEvent {
+  readonly event: WireEvent;
+  readonly text: string;
+}
+
+function describeLists({ markets }: StateView, { dexes, metas }: UpstreamListing): WireEvent[] {
+  const known = [...metas].filter(([dex]) => markets.findDex(dex) !== undefined);
+  const universes = known.map(
+    ([dex, { json }]) => ({ type: 'universe', dex, meta: json }) as const,
+  );
+  return dexes.json === undefined ? universes : [{ type: 'dexes', list: dexes.json }, ...universes];
+}
+
+function findEventFault(event: WireEvent): string | undefined {
+  try {
+    readEvent(event);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}
+
+function listOddOfMetas({ metas }: UpstreamListing): OddElement[] {
+  return [...metas].flatMap(([dex, { odd }]) =>
+    odd.map(({ name, reason }) => ({ name: `${name} of dex "${dex}"`, reason })),
+  );
+}
+
+function describeLedger({ markets }: StateView): WireEvent[] {
+  const [, ...deployed] = markets.dexes;
+  const listed = markets.markets.map((market) =>
+    describeMarketTerms(markets.dexes[market.dexIndex].name, market, ANY_PRICE),
+  );
+  return [...deployed.map(describeDex), ...listed];
+}
+
+export function describeDex({ name, fullName, deployer }: Dex): WireEvent {
+  return { type: 'perpDex', dex: name, fullName, deployer };
+}
+
+export function describeMarketTerms(dex: string, market: Market, markPx: string): WireEvent {
+  const { coin, sizeDecimals, tiers, onlyIsolated } = market;
+  const marginTiers = describeTiers(tiers);
+  return { type: 'market', dex, coin, szDecimals: sizeDecimals, marginTiers, onlyIsolated, markPx };
+}
+
+function addDexes(scratch: State, { dexes }: UpstreamListing): SkippedListing[] {
+  const listings = dexes.dexes
+    .filter((dex) => dex !== undefined)
+    .filter(({ name }) => scratch.markets.findDex(name) === undefined)
+    .map(
+      ({ name, fullName, deployer }): NamedListing<WireEvent> => ({
+        name,
+        event: { type: 'perpDex', dex: name, fullName, deployer },
+      }),
+    );
+  return addListings(scratch, listings);
+}
+
+function addMarkets(scratch: State, { metas }: UpstreamListing): SkippedListing[] {
+  const listings = [...metas].flatMap(([dex, { universe }]) => {
+    if (scratch.markets.findDex(dex) === undefined) return []; // its dex is skipped already
+    return universe.flatMap((listing) =>
+      listing === undefined
+        ? []
+        : { name: listing.name, event: describeUpstreamMarket(dex, listing, ANY_PRICE) },
+    );
+  });
+  return addListings(scratch, listings);
+}
+
+interface NamedListing<E> {
+  readonly name: string;
+  readonly event: E;
+}
+
+/** Adds those that the vocabulary can hold; returns the others, and why they are skipped. */
+function addListings(
+  scratch: State,
+  listings: readonly NamedListing<WireEvent>[],
+): SkippedListing[] {
+  const skipped: SkippedListing[] = [];
+  const readable = listings.flatMap(({ name, event }): NamedListing<Event>[] => {
+    try {
+      return [{ name, event: readEvent(event) }];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      skipped.push({ name, reason: error.message });
+      return [];
+    }
+  });
+  return [...skipped, ...applyListings(scratch, readable)];
+}
+
+/** Many in a block: each block copies the list of markets. */
+function applyListings(scratch: State, listings: readonly NamedListing<Event>[]): SkippedListing[] {
+  const skipped: SkippedListing[] = [];
+  let start = 0;
+  while (start < listings.length) {
+    const block = listings.slice(start, start + BLOCK_LISTINGS);
+    const refused = applyUntilRefused(scratch, block);
+    start += refused === undefined ? block.length : refused.index + 1;
+    if (refused !== undefined) {
+      skipped.push({ name: block[refused.index].name, reason: refused.reason });
+    }
+  }
+  return skipped;
+}
+
+/** Applies the events before the first that is refused; undefined if none is. */
+function applyUntilRefused(
+  scratch: State,
+  listings: readonly NamedListing<Event>[],
+): { readonly index: number; readonly reason: string } | undefined {
+  const events = listings.map(({ event }) => event);
+  try {
+    applyParsed(scratch, events);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BlockError) || error.index === undefined) throw error;
+    const { index, cause } = error;
+    if (index > 0) applyParsed(scratch, events.slice(0, index));
+    return { index, reason: cause instanceof Error ? cause.message : error.message };
+  }
+}

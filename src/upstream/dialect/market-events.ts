@@ -1,0 +1,68 @@
+/** From the directory to the events that bring the ledger's dexes and markets up to it. */
+
+import type { WireEvent } from '../../events/event.ts';
+import { formatUnits } from '../../exact/decimal.ts';
+import { areSameTerms } from '../../state/markets.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Prices } from './mark-answers.ts';
+import { describeDex, describeMarketTerms, type MarketDirectory } from './market-directory.ts';
+
+export function describeNewDexes(ledger: StateView, directory: MarketDirectory): WireEvent[] {
+  return directory.dexes
+    .filter(({ name }) => ledger.markets.findDex(name) === undefined)
+    .map(describeDex);
+}
+
+/** The upstream's lists that differ from those of the ledger. */
+export function describeListChanges(
+  { universes, markets }: StateView,
+  { lists }: MarketDirectory,
+): WireEvent[] {
+  const changed = lists.filter(({ event, text }) => {
+    const dex = event['dex'];
+    if (typeof dex !== 'string') return text !== dexesText(universes.dexes?.text);
+    const index = markets.findDex(dex);
+    const recorded = index === undefined ? undefined : universes.byDex.get(index)?.text;
+    return text !== universeText(dex, recorded);
+  });
+  return changed.map(({ event }) => event);
+}
+
+/** The event that has brought a text, as JSON. */
+function dexesText(list: string | undefined): string {
+  return `{"type":"dexes","list":${list}}`;
+}
+
+function universeText(dex: string, meta: string | undefined): string {
+  return `{"type":"universe","dex":${JSON.stringify(dex)},"meta":${meta}}`;
+}
+
+interface MarketChanges {
+  /** They name dexes that `describeNewDexes` lists. */
+  readonly events: readonly WireEvent[];
+  /** New coins without a price yet; the ledger holds no market without one. */
+  readonly waiting: readonly string[];
+}
+
+/** Markets that are new or have new terms. A new one needs a price, a known one keeps its own. */
+export function describeMarketChanges(
+  ledger: StateView,
+  directory: MarketDirectory,
+  prices: Prices,
+): MarketChanges {
+  const events: WireEvent[] = [];
+  const waiting: string[] = [];
+  for (const market of directory.markets) {
+    const index = ledger.markets.findMarket(market.coin);
+    if (index !== undefined && areSameTerms(ledger.markets.markets[index], market)) continue;
+    const recorded = index === undefined ? undefined : ledger.markets.markPrice(index);
+    const price = prices.get(market.coin) ?? recorded;
+    if (price === undefined) {
+      waiting.push(market.coin);
+      continue;
+    }
+    const dex = directory.dexes[market.dexIndex].name;
+    events.push(describeMarketTerms(dex, market, formatUnits(price, market.priceDecimals)));
+  }
+  return { events, waiting };
+}

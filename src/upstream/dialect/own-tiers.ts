@@ -1,0 +1,198 @@
+/**
+ * Positions whose margin tiers are not their market's: the exchange's own vaults have 50x on every coin,
+ * and a position opened before its market changed may have the older table. An answer names the leverage
+ * of one tier only, so the table is the one that gives the position's maintenance margin and price.
+ */
+
+import { LEVERAGE_RANGE } from '../../events/event.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { DecimalError, type Exact, subtract } from '../../exact/decimal.ts';
+import type { AccountFigures } from '../../state/figures.ts';
+import type { AccountReading } from './account-answer.ts';
+import { isPositionExplained, valueAccount } from './account-check.ts';
+import type { ReportedPosition } from './account-shape.ts';
+import type { TierTable } from './margin-tables.ts';
+import type { MarketDirectory } from './market-directory.ts';
+import { readPrinted } from './printed-amounts.ts';
+
+/** The reading with these tables for its positions, by coin; others take their market's. */
+export function withTiers(
+  reading: AccountReading,
+  tables: ReadonlyMap<string, TierTable>,
+): AccountReading {
+  if (tables.size === 0) return reading;
+  const positions = reading.rows.positions.map((row) => {
+    const ownTiers = tables.get(row.market.coin);
+    return ownTiers === undefined ? row : { ...row, ownTiers };
+  });
+  return { ...reading, rows: { ...reading.rows, positions } };
+}
+
+/** A table of one tier for each of these positions: tables were such before there were several tiers. */
+export function withSingleTiers(
+  reading: AccountReading,
+  coins: ReadonlySet<string>,
+): AccountReading {
+  const tables = reading.reported.positions
+    .filter(({ coin }) => coins.has(coin))
+    .flatMap((position): [string, TierTable][] => {
+      const table = singleTier(position);
+      return table === undefined ? [] : [[position.coin, table]];
+    });
+  return withTiers(reading, new Map(tables));
+}
+
+/** Undefined for a leverage that no table can have. */
+function singleTier({ maxLeverage }: ReportedPosition): TierTable | undefined {
+  const { from, to } = LEVERAGE_RANGE;
+  const isValid = Number.isInteger(maxLeverage) && maxLeverage >= from && maxLeverage <= to;
+  return isValid ? [{ lowerBound: 0, maxLeverage }] : undefined;
+}
+
+/** A table that gives a position's price, and the maintenance margin that it gives. */
+interface Fit {
+  readonly table: TierTable;
+  /** In the account's sum; 0 for an isolated position, which is not in it. */
+  readonly crossMaintenance: Exact;
+}
+
+type FitsByCoin = ReadonlyMap<string, readonly Fit[]>;
+
+/** More ways to combine tables than this are not tried. */
+const COMBINATIONS_MAX = 10_000;
+/** Positions valued in one search, each with each table: a server may list any number of tables. */
+const VALUATIONS_MAX = 1_000;
+
+interface Circumstances {
+  readonly directory: MarketDirectory;
+  readonly collateral: number;
+}
+
+/**
+ * With tables of the exchange for these positions: each gives the position's price, and together they
+ * give the account's maintenance margin. Undefined if there are none.
+ */
+export function withFittingTiers(
+  reading: AccountReading,
+  coins: ReadonlySet<string>,
+  circumstances: Circumstances,
+): AccountReading | undefined {
+  const fits = findFits(reading, coins, circumstances);
+  if (fits.size < coins.size) return undefined;
+  const combinations = [...fits.values()].reduce((product, { length }) => product * length, 1);
+  if (combinations > COMBINATIONS_MAX) return undefined;
+  const figures = valueAccount(reading.rows, circumstances.directory);
+  if (figures instanceof Error) return undefined;
+  let rest = maintenanceOf(reading);
+  if (rest === undefined) return undefined;
+  for (const { market, isIsolated, maintenanceMargin } of figures.positions) {
+    if (!isIsolated && !coins.has(market.coin)) rest = subtract(rest, maintenanceMargin);
+  }
+  const tables = combine([...fits], rest);
+  return tables && withTiers(reading, new Map(tables));
+}
+
+/** One table for each coin, so that their maintenance margins add up to the sum. */
+function combine(
+  [first, ...others]: readonly (readonly [string, readonly Fit[]])[],
+  sum: Exact,
+): [string, TierTable][] | undefined {
+  if (first === undefined) return sum === 0 ? [] : undefined;
+  const [coin, fits] = first;
+  for (const { table, crossMaintenance } of fits) {
+    const rest = combine(others, subtract(sum, crossMaintenance));
+    if (rest !== undefined) return [[coin, table], ...rest];
+  }
+  return undefined;
+}
+
+/** By coin; of several tables with the same maintenance margin the first. */
+function findFits(
+  reading: AccountReading,
+  coins: ReadonlySet<string>,
+  circumstances: Circumstances,
+): FitsByCoin {
+  const fits = new Map<string, Fit[]>();
+  const whole = valueAccount(reading.rows, circumstances.directory);
+  if (whole instanceof Error) return fits;
+  const searched = withOnly(reading, coins);
+  const candidates = new Map(
+    searched.reported.positions.map((position) => [
+      position.coin,
+      candidatesOf(position, circumstances.directory),
+    ]),
+  );
+  const rounds = Math.max(0, ...[...candidates.values()].map(({ length }) => length));
+  const roundsMax = Math.min(rounds, Math.ceil(VALUATIONS_MAX / coins.size));
+  for (let round = 0; round < roundsMax; round++) {
+    const tried = new Map(
+      [...candidates].flatMap(([coin, tables]) => (round in tables ? [[coin, tables[round]]] : [])),
+    );
+    const explained = explain(withTiers(searched, tried), whole, circumstances);
+    for (const [coin, crossMaintenance] of explained) {
+      const table = tried.get(coin);
+      const known = fits.get(coin) ?? [];
+      if (table === undefined || known.some((fit) => fit.crossMaintenance === crossMaintenance)) {
+        continue;
+      }
+      fits.set(coin, [...known, { table, crossMaintenance }]);
+    }
+  }
+  return fits;
+}
+
+/** The reading with these of its positions. */
+function withOnly({ rows, reported }: AccountReading, coins: ReadonlySet<string>): AccountReading {
+  const isSearched = (coin: string) => coins.has(coin);
+  return {
+    rows: {
+      ...rows,
+      positions: rows.positions.filter(({ market }) => isSearched(market.coin)),
+    },
+    reported: {
+      ...reported,
+      positions: reported.positions.filter(({ coin }) => isSearched(coin)),
+    },
+  };
+}
+
+function candidatesOf(position: ReportedPosition, directory: MarketDirectory): TierTable[] {
+  const single = singleTier(position);
+  const listed = directory.marginTables.filter((table) =>
+    table.some(({ maxLeverage }) => maxLeverage === position.maxLeverage),
+  );
+  return single === undefined ? listed : [single, ...listed];
+}
+
+/**
+ * The coins whose figures the rows give, each by itself: in an account of the whole value, with the
+ * maintenance margin that was reported.
+ */
+function explain(
+  { rows, reported }: AccountReading,
+  whole: AccountFigures,
+  { directory, collateral }: Circumstances,
+): [string, Exact][] {
+  const searched = valueAccount(rows, directory);
+  const crossMaintenanceMargin = maintenanceOf({ reported });
+  if (searched instanceof Error || crossMaintenanceMargin === undefined) return [];
+  const { positions } = searched;
+  const account = { ...whole, positions, crossMaintenanceMargin, collateral };
+  return reported.positions
+    .filter((position) => isPositionExplained(account, position))
+    .map(({ coin }) => {
+      const position = positions.find(({ market }) => market.coin === coin);
+      const isCross = position !== undefined && !position.isIsolated;
+      return [coin, isCross ? position.maintenanceMargin : 0];
+    });
+}
+
+/** Undefined if the text is no amount. */
+function maintenanceOf({ reported }: Pick<AccountReading, 'reported'>): Exact | undefined {
+  try {
+    return readPrinted(reported.crossMaintenanceMarginUsed, USD_DECIMALS);
+  } catch (error) {
+    if (error instanceof DecimalError) return undefined;
+    throw error;
+  }
+}

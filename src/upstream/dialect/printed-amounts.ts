@@ -1,0 +1,68 @@
+/**
+ * Amounts as the exchange prints them: the nearest double, with ten decimals. Above half a million the
+ * text shows digits that the amount does not have: 8272576.572935 is printed "8272576.5729350001".
+ * Such a text is read as the amount, since the rest is no more than a double and its text can be off.
+ */
+
+import { add, DecimalError, type Exact, formatUnits, parseUnits } from '../../exact/decimal.ts';
+
+const PRINTED_DECIMALS = 10;
+/** The nearest double of a value differs from it by at most this part of the value. */
+const DOUBLE_ERROR_DIVISOR = 2n ** 53n;
+/** A sign, digits, and at most ten decimals; further zeros do not count. */
+const PRINTED = /^(-?)(\d{1,64})(?:\.(?=\d)(\d{0,10}?)0*)?$/;
+
+/** A decimal in units of 10^-10; undefined if it is not a decimal, or has more decimals. */
+function parsePrinted(text: string): bigint | undefined {
+  const [, sign, whole, fraction = ''] = PRINTED.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const printed = BigInt(whole + fraction.padEnd(PRINTED_DECIMALS, '0'));
+  return sign === '-' ? -printed : printed;
+}
+
+/** Whether the exact amount may have been printed as this text: both in units of 10^-10. */
+function isPrintedAs(exact: bigint, printed: bigint): boolean {
+  const difference = magnitudeOf(exact - printed);
+  // At most half of the last printed digit, and half of the double's last place.
+  const allowedTwice = DOUBLE_ERROR_DIVISOR + 2n * magnitudeOf(printed);
+  return 2n * difference * DOUBLE_ERROR_DIVISOR <= allowedTwice;
+}
+
+function magnitudeOf(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+/**
+ * The amount that was printed, in units of 10^-decimals. Throws a DecimalError where the text is neither
+ * such an amount nor a double's rounding of one.
+ */
+export function readPrinted(text: string, decimals: number): Exact {
+  const printed = parsePrinted(text);
+  // The strict reading says what is wrong.
+  if (printed === undefined) return parseUnits(text, decimals);
+  const scale = 10n ** BigInt(PRINTED_DECIMALS - decimals);
+  const units = nearestQuotient(printed, scale);
+  return isPrintedAs(units * scale, printed) ? add(units, 0) : parseUnits(text, decimals);
+}
+
+/** The divisor must be above 0; ties cannot be within the noise, so they may go either way. */
+function nearestQuotient(dividend: bigint, divisor: bigint): bigint {
+  const doubled = 2n * magnitudeOf(dividend) + divisor;
+  const quotient = doubled / (2n * divisor);
+  return dividend < 0n ? -quotient : quotient;
+}
+
+/** As `readPrinted`, for an amount that a ledger can store: a safe integer. */
+export function readStoredAmount(text: string, decimals: number): number {
+  const units = readPrinted(text, decimals);
+  if (typeof units === 'number') return units;
+  const limit = formatUnits(Number.MAX_SAFE_INTEGER, decimals);
+  throw new DecimalError(`an amount within ±${limit}`);
+}
+
+/** Whether our exact amount is what the upstream printed; both are decimals as text, at any size. */
+export function isSameAmount(ours: string, theirs: string): boolean {
+  if (ours === theirs) return true;
+  const [exact, printed] = [parsePrinted(ours), parsePrinted(theirs)];
+  return exact !== undefined && printed !== undefined && isPrintedAs(exact, printed);
+}

@@ -1,0 +1,206 @@
+/** Holds an account's answer, asked for or pushed, against our rules: what they reproduce is recorded. */
+
+import { USD_DECIMALS } from '../../../events/fields.ts';
+import { DecimalError, type Exact, subtract } from '../../../exact/decimal.ts';
+import type { StateView } from '../../../state/state.ts';
+import {
+  type AccountReading,
+  type AccountRows,
+  readAccountAnswer,
+  withCollateral,
+} from '../../dialect/account-answer.ts';
+import { checkAccount, isCollateralSuspected } from '../../dialect/account-check.ts';
+import { recordedCollateral, recordedTiers } from '../../dialect/account-events.ts';
+import { findCollateral } from '../../dialect/collateral.ts';
+import { DialectError, type Mismatch } from '../../dialect/dialect.ts';
+import type { MarketDirectory } from '../../dialect/market-directory.ts';
+import { withFittingTiers, withSingleTiers, withTiers } from '../../dialect/own-tiers.ts';
+import { readPrinted } from '../../dialect/printed-amounts.ts';
+import type { ExchangeTime } from '../blocks/exchange-time.ts';
+import type { Watched } from './watch-list.ts';
+
+export interface CheckedAccount {
+  readonly kind: 'checked';
+  readonly rows: AccountRows;
+}
+
+/** Of the right form, but our rules do not reproduce it. */
+export interface UncheckedAccount {
+  readonly kind: 'unchecked';
+  /** When the upstream computed the answer, in milliseconds. */
+  readonly time: number;
+  readonly mismatches: readonly Mismatch[];
+  /** A spot balance behind the positions may explain every mismatch. */
+  readonly isCollateralMissing: boolean;
+  /** The exchange is known to have such accounts: to read it again changes nothing. */
+  readonly isKnownForm: boolean;
+}
+
+export interface FailedAccount {
+  readonly kind: 'failed';
+  readonly reason: string;
+  readonly mismatches?: readonly Mismatch[];
+}
+
+export type JudgedAccount = CheckedAccount | UncheckedAccount | FailedAccount;
+
+export interface AccountJudgeOptions {
+  readonly ledger: StateView;
+  readonly pending: { readonly directory: MarketDirectory };
+  readonly time: Pick<ExchangeTime, 'note'>;
+}
+
+/** The account that an answer is about. */
+export type JudgedItem = Pick<Watched, 'item' | 'address'>;
+
+/** The collateral behind the account of an answer, in millionths; undefined where it is not known. */
+export type CollateralSource = (reading: AccountReading) => number | DialectError | undefined;
+
+interface JudgeOptions {
+  /** Else a table that the exchange has changed would be taken for one of the position. */
+  readonly areMarketsNew?: boolean;
+}
+
+/** What a reading comes to: the rows that reproduce it, or why none do. */
+interface Attempt {
+  readonly rows?: AccountRows;
+  readonly mismatches: readonly Mismatch[];
+}
+
+export class AccountJudge {
+  readonly #options: AccountJudgeOptions;
+
+  constructor(options: AccountJudgeOptions) {
+    this.#options = options;
+  }
+
+  /** With the collateral that costs no question: none, the one of the prices, or the recorded one. */
+  judge(json: unknown, watched: JudgedItem, options: JudgeOptions = {}): JudgedAccount {
+    const { ledger, pending } = this.#options;
+    const sources: readonly CollateralSource[] = [
+      () => 0,
+      (reading) => findCollateral(reading, pending.directory),
+      ({ rows }) => recordedCollateral(ledger, watched.address, rows.dex),
+    ];
+    return this.judgeWith(json, watched, sources, options);
+  }
+
+  /** With the first collateral, and the first tiers of positions, that reproduce the answer. */
+  judgeWith(
+    json: unknown,
+    { item, address }: JudgedItem,
+    sources: readonly CollateralSource[],
+    { areMarketsNew = false }: JudgeOptions = {},
+  ): JudgedAccount {
+    const { directory } = this.#options.pending;
+    const dex = item.kind === 'account' ? item.dex : '';
+    const reading = readAccountAnswer(json, { dex, directory });
+    if (reading instanceof DialectError) return refuse(reading, json);
+    const { time } = reading.rows;
+    const fault = this.#options.time.note(time);
+    if (fault !== undefined) return { kind: 'failed', reason: fault };
+    const recorded = recordedTiers(this.#options.ledger, address, reading.rows);
+    const attempts = [
+      ...(recorded.size > 0 ? [() => this.#try(withTiers(reading, recorded), sources)] : []),
+      () => this.#try(reading, sources),
+    ];
+    let attempt: Attempt = { mismatches: [] };
+    for (const run of attempts) {
+      attempt = run();
+      if (attempt.rows !== undefined) return { kind: 'checked', rows: attempt.rows };
+    }
+    if (areMarketsNew) attempt = this.#tryOwnTiers(reading, attempt, sources);
+    const { rows, mismatches } = attempt;
+    if (rows !== undefined) return { kind: 'checked', rows };
+    return { kind: 'unchecked', time, ...explainMismatches(mismatches, reading) };
+  }
+
+  /** With each collateral, until one reproduces the reading or its mismatches have another cause. */
+  #try(reading: AccountReading, sources: readonly CollateralSource[]): Attempt {
+    let mismatches: readonly Mismatch[] = [];
+    for (const findSource of sources) {
+      const collateral = findSource(reading);
+      if (collateral === undefined) continue;
+      if (collateral instanceof DialectError) return { mismatches: [collateral.mismatch] };
+      const backed = withCollateral(reading, collateral);
+      mismatches = checkAccount(backed, this.#options.pending.directory);
+      if (mismatches.length === 0) return { rows: backed.rows, mismatches };
+      if (!isCollateralSuspected(mismatches)) break;
+    }
+    return { mismatches };
+  }
+
+  /** Positions whose maximum leverage is not their market's have a table of their own. */
+  #tryOwnTiers(
+    reading: AccountReading,
+    before: Attempt,
+    sources: readonly CollateralSource[],
+  ): Attempt {
+    const { directory } = this.#options.pending;
+    const coins = new Set(
+      before.mismatches.flatMap(({ field, coin }) =>
+        field === 'maxLeverage' && coin ? [coin] : [],
+      ),
+    );
+    if (coins.size === 0) return before;
+    const single = withSingleTiers(reading, coins);
+    const attempt = this.#try(single, sources);
+    if (attempt.rows !== undefined) return attempt;
+    const collaterals = new Set(sources.map((findSource) => findSource(single)));
+    for (const collateral of collaterals) {
+      if (typeof collateral !== 'number') continue;
+      const fitting = withFittingTiers(reading, coins, { directory, collateral });
+      const fitted = fitting && this.#try(fitting, [() => collateral]);
+      if (fitted?.rows !== undefined) return fitted;
+    }
+    // With these tiers, a collateral that is not known yet may explain all that is left.
+    return isCollateralSuspected(attempt.mismatches) ? attempt : before;
+  }
+}
+
+/** A form that is known, but that the vocabulary cannot hold, is named instead of its figures. */
+function explainMismatches(
+  mismatches: readonly Mismatch[],
+  { reported }: AccountReading,
+): Pick<UncheckedAccount, 'mismatches' | 'isCollateralMissing' | 'isKnownForm'> {
+  if (!isIsolatedLeg(mismatches)) {
+    const isCollateralMissing =
+      isCollateralSuspected(mismatches) || mismatches.some(({ field }) => field === 'collateral');
+    return { mismatches, isCollateralMissing, isKnownForm: false };
+  }
+  const mismatch = {
+    field: 'isolatedLeg',
+    coin: undefined,
+    ours: `the value of the cross account and of all positions`,
+    theirs: `an account value of ${reported.marginSummary.accountValue}`,
+  };
+  return { mismatches: [mismatch], isCollateralMissing: false, isKnownForm: true };
+}
+
+/** The account's value and cash, and nothing else, are above ours by one amount: it is in no position. */
+function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
+  const [value, cash] = ['accountValue', 'totalRawUsd'].map((field) =>
+    mismatches.find((mismatch) => mismatch.field === `marginSummary.${field}`),
+  );
+  if (mismatches.length !== 2 || value === undefined || cash === undefined) return false;
+  const excess = excessOf(value);
+  return excess !== undefined && excess > 0 && excess === excessOf(cash);
+}
+
+/** How much theirs exceeds ours, in millionths; undefined if theirs is not such an amount. */
+function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
+  try {
+    return subtract(readPrinted(theirs, USD_DECIMALS), readPrinted(ours, USD_DECIMALS));
+  } catch (error) {
+    if (error instanceof DecimalError) return undefined;
+    throw error;
+  }
+}
+
+function refuse({ fault, mismatch, message }: DialectError, json: unknown): JudgedAccount {
+  const mismatches = [mismatch];
+  if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
+  // An answer of the right shape has a time.
+  const { time } = json as { readonly time: number };
+  return { kind: 'unchecked', time, mismatches, isCollateralMissing: false, isKnownForm: false };
+}

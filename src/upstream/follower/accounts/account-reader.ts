@@ -1,0 +1,315 @@
+/**
+ * Reads an account: asks the upstream, checks the answer figure by figure, and makes sure that it is of
+ * this account. What our rules do not reproduce is not recorded.
+ */
+
+import type { StateView } from '../../../state/state.ts';
+import type { AnswerAsker, AskedAnswer } from '../../client/asker.ts';
+import type { AskOptions } from '../../client/upstream.ts';
+import { UpstreamError } from '../../client/upstream-error.ts';
+import type { AccountRows } from '../../dialect/account-answer.ts';
+import { recordedCollateral } from '../../dialect/account-events.ts';
+import { isRecorded, isSameAccount } from '../../dialect/account-identity.ts';
+import { hasKnownRules, readCollateral, UNIFIED_MODE } from '../../dialect/spot-answer.ts';
+import type { PendingChanges } from '../blocks/pending-changes.ts';
+import type { FollowAudit } from '../follow-audit.ts';
+import type {
+  AccountJudge,
+  CheckedAccount,
+  CollateralSource,
+  FailedAccount,
+  JudgedAccount,
+  UncheckedAccount,
+} from './account-judge.ts';
+import type { ModeReader } from './mode-reader.ts';
+import { describeItem, type Watched } from './watch-list.ts';
+
+/** Not reproduced by our rules: the upstream's own answer, as it wrote it. */
+interface PassedOn {
+  readonly kind: 'unchecked';
+  readonly answer: string;
+  readonly time: number;
+  /** What would decide whether it checks could not be asked: the recorded rows may still be right. */
+  readonly isUndecided: boolean;
+  /** Another read would not change it. */
+  readonly isFinal: boolean;
+}
+
+export type AccountResult = CheckedAccount | PassedOn | FailedAccount;
+
+export interface AccountReaderOptions {
+  readonly upstream: AnswerAsker;
+  readonly ledger: StateView;
+  readonly pending: PendingChanges;
+  readonly judge: AccountJudge;
+  readonly modes: ModeReader;
+  readonly audit: FollowAudit;
+  /** Reads the markets again, unless that was done just before. */
+  refreshMarkets(): Promise<void>;
+}
+
+/** Maximum number of reads until two in a row are of one account. */
+const READS_MAX = 7;
+/** What cannot be used is asked for once more. */
+const FAILURES_MAX = 2;
+/** Reads of the spot balance, each followed by the account, until both are of the same marks. */
+const SPOT_READS_MAX = 3;
+/** Transient failures, worth one retry. */
+const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
+
+interface Read {
+  readonly judged: JudgedAccount;
+  readonly answer: string;
+  readonly isUndecided?: boolean;
+  readonly isFinal?: boolean;
+}
+
+/** An answer whose collateral would explain it, or enters none of its figures. */
+interface Unexplained {
+  readonly answer: AskedAnswer;
+  readonly judged: CheckedAccount | UncheckedAccount;
+  /** They were read again for this answer. */
+  readonly areMarketsNew: boolean;
+}
+
+export class AccountReader {
+  readonly #options: AccountReaderOptions;
+
+  constructor(options: AccountReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with an UpstreamError if the upstream does not answer. */
+  async read(watched: Watched, ask: AskOptions): Promise<AccountResult> {
+    let before: AccountRows | undefined;
+    let failures = 0;
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      const result = await this.#readOnce(watched, ask, failures);
+      if (result.kind === 'checked') {
+        const isOfThisAccount =
+          isRecorded(this.#options.ledger, watched.address, result.rows) ||
+          (before !== undefined && isSameAccount(before, result.rows));
+        if (isOfThisAccount) return result;
+        before = result.rows;
+        continue;
+      }
+      const isFinal = result.kind === 'unchecked' && (result.isFinal || watched.isUnrecorded);
+      if (isFinal || ++failures >= FAILURES_MAX) return result;
+      // Only consecutive answers can confirm each other.
+      before = undefined;
+    }
+    return {
+      kind: 'failed',
+      reason: `in ${READS_MAX} answers, no two in a row were of one account`,
+    };
+  }
+
+  async #readOnce(watched: Watched, ask: AskOptions, failures: number): Promise<AccountResult> {
+    try {
+      const {
+        judged,
+        answer,
+        isUndecided = false,
+        isFinal = false,
+      } = await this.#ask(watched, ask);
+      this.#noteJudged(watched, judged);
+      return judged.kind === 'unchecked'
+        ? { kind: 'unchecked', answer, time: judged.time, isUndecided, isFinal }
+        : judged;
+    } catch (error) {
+      const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
+      if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
+      return { kind: 'failed', reason: error.message };
+    }
+  }
+
+  #noteJudged(watched: Watched, judged: JudgedAccount): void {
+    const { audit, modes } = this.#options;
+    if (judged.kind === 'checked') {
+      modes.confirm(watched.item.user);
+      return;
+    }
+    for (const mismatch of judged.mismatches ?? []) {
+      // The line of a failure that lasts has its reason already.
+      if (judged.kind === 'failed') audit.countMismatch(mismatch);
+      else audit.noteMismatch(describeItem(watched.item), mismatch);
+    }
+  }
+
+  async #ask(watched: Watched, ask: AskOptions): Promise<Read> {
+    const answer = await this.#askAccount(watched, ask);
+    const first = this.#options.judge.judge(answer.json, watched);
+    const areMarketsNew = doMarketsMatter(first);
+    const { judged } = areMarketsNew ? await this.#judgeAgain(watched, answer) : { judged: first };
+    if (judged.kind === 'failed') return { judged, answer: answer.text };
+    if (judged.kind === 'checked') {
+      watched.needsSpot = false;
+      if (judged.rows.isCollateralShown) return { judged, answer: answer.text };
+    } else if (judged.isKnownForm) return { judged, answer: answer.text, isFinal: true };
+    else if (!judged.isCollateralMissing) return { judged, answer: answer.text };
+    return this.#explain(watched, { answer, judged, areMarketsNew }, ask);
+  }
+
+  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<AskedAnswer> {
+    if (item.kind !== 'account') throw new Error(`${key} is not an account`);
+    const { user, dex } = item;
+    return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
+  }
+
+  async #judgeAgain(watched: Watched, { json, text }: AskedAnswer): Promise<Read> {
+    await this.#options.refreshMarkets();
+    const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
+    return { judged, answer: text };
+  }
+
+  /** The collateral explains the answer, or enters none of its figures: the account's mode decides. */
+  async #explain(
+    watched: Watched,
+    { answer, judged, areMarketsNew }: Unexplained,
+    ask: AskOptions,
+  ): Promise<Read> {
+    const { user } = watched.item;
+    const isDoubted = judged.kind === 'unchecked';
+    try {
+      const mode = await this.#options.modes.find({ user, isDoubted }, ask);
+      if (mode !== undefined && !hasKnownRules(mode)) {
+        return { judged: refuseMode(mode, timeOf(judged)), answer: answer.text, isFinal: true };
+      }
+      if (mode === UNIFIED_MODE || (mode === undefined && isDoubted)) {
+        return await this.#askWithSpot(watched, { answer, areMarketsNew }, ask);
+      }
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.kind === 'closed') throw error;
+      this.#noteUndecided(watched, error);
+      return {
+        judged: {
+          kind: 'unchecked',
+          time: timeOf(judged),
+          mismatches: [],
+          isCollateralMissing: true,
+          isKnownForm: false,
+        },
+        answer: answer.text,
+        isUndecided: true,
+      };
+    }
+    if (judged.kind === 'checked' || areMarketsNew) return { judged, answer: answer.text };
+    return this.#judgeAgain(watched, answer);
+  }
+
+  #noteUndecided({ item }: Watched, { message }: UpstreamError): void {
+    const what = describeItem(item);
+    this.#options.audit.warnOnce(`${what} not recorded: its mode or spot balance: ${message}`);
+  }
+
+  /**
+   * The spot answer has no time. It belongs to an account's answer if a price confirms it, or if the
+   * account's answers before and after it have the same marks.
+   */
+  async #askWithSpot(
+    watched: Watched,
+    { answer, areMarketsNew }: Pick<Unexplained, 'answer' | 'areMarketsNew'>,
+    ask: AskOptions,
+  ): Promise<Read> {
+    watched.needsSpot = true;
+    const { judge } = this.#options;
+    let before = answer;
+    const readsMax = watched.isUnrecorded ? 1 : SPOT_READS_MAX;
+    for (let reads = 1; ; reads++) {
+      const source = await this.#askSpot(watched, ask);
+      const judgedBefore = judge.judgeWith(before.json, watched, [source], { areMarketsNew });
+      if (isConfirmed(judgedBefore)) return { judged: judgedBefore, answer: before.text };
+      const after = await this.#askAccount(watched, ask);
+      const judged = judge.judgeWith(after.json, watched, [source], { areMarketsNew });
+      const isSettled =
+        isConfirmed(judged) ||
+        (judged.kind === 'checked' && this.#isRecordedCollateral(watched, judged)) ||
+        hasSameMarks(judgedBefore, judged);
+      if (isSettled || judged.kind === 'failed')
+        return { judged, answer: after.text, isFinal: true };
+      if (reads === readsMax) return this.#giveUp(watched, after, judged);
+      before = after;
+    }
+  }
+
+  /** A price may be another one because the tiers of its market have changed. */
+  async #giveUp(
+    watched: Watched,
+    answer: AskedAnswer,
+    judged: CheckedAccount | UncheckedAccount,
+  ): Promise<Read> {
+    if (judged.kind === 'unchecked') {
+      const again = await this.#judgeAgain(watched, answer);
+      if (isConfirmed(again.judged)) return again;
+    }
+    return { judged: refuseCollateral(judged), answer: answer.text, isFinal: true };
+  }
+
+  async #askSpot({ item }: Watched, ask: AskOptions): Promise<CollateralSource> {
+    const { upstream, pending } = this.#options;
+    const { user } = item;
+    const json = await upstream.ask({ type: 'spotClearinghouseState', user }, ask);
+    return ({ rows, reported }) =>
+      readCollateral(json, pending.directory.collateralTokenOf(rows.dex), reported);
+  }
+
+  #isRecordedCollateral({ address }: Watched, { rows }: CheckedAccount): boolean {
+    return rows.collateral === recordedCollateral(this.#options.ledger, address, rows.dex);
+  }
+}
+
+/** New coins, new margin tiers, and tiers that are not their market's explain mismatches. */
+function doMarketsMatter(judged: JudgedAccount): boolean {
+  return judged.kind === 'unchecked' && !judged.isKnownForm && !judged.isCollateralMissing;
+}
+
+/** At least one price depends on the collateral, and has it. */
+function isConfirmed(judged: JudgedAccount): boolean {
+  return judged.kind === 'checked' && judged.rows.isCollateralShown;
+}
+
+function hasSameMarks(first: JudgedAccount, second: JudgedAccount): boolean {
+  if (first.kind !== 'checked' || second.kind !== 'checked') return false;
+  const prices = new Map(
+    first.rows.positions.map(({ market, markPrice }) => [market.coin, markPrice]),
+  );
+  const { positions } = second.rows;
+  return (
+    positions.length === prices.size &&
+    positions.every(({ market, markPrice }) => prices.get(market.coin) === markPrice)
+  );
+}
+
+function timeOf(judged: CheckedAccount | UncheckedAccount): number {
+  return judged.kind === 'checked' ? judged.rows.time : judged.time;
+}
+
+function refuseMode(mode: string, time: number): UncheckedAccount {
+  const ours = 'a mode whose rule for the price of liquidation is known';
+  const mismatch = { field: 'userAbstraction', coin: undefined, ours, theirs: mode };
+  return {
+    kind: 'unchecked',
+    time,
+    mismatches: [mismatch],
+    isCollateralMissing: false,
+    isKnownForm: false,
+  };
+}
+
+/** Where the prices refused it already, they say why. */
+function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedAccount {
+  if (judged.kind === 'unchecked') return judged;
+  const mismatch = {
+    field: 'collateral',
+    coin: undefined,
+    ours: 'a spot balance of the same marks as the account',
+    theirs: 'other marks at each read',
+  };
+  return {
+    kind: 'unchecked',
+    time: judged.rows.time,
+    mismatches: [mismatch],
+    isCollateralMissing: true,
+    isKnownForm: false,
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * When accounts are read for the funding of a full hour. The exchange books it some seconds later, at a
+ * moment that it does not announce: a few accounts are read until one of them shows it, and then all.
+ */
+
+import type { Booking } from '../../dialect/account-events.ts';
+
+const HOUR_MS = 3_600_000;
+/** No answer shows the funding sooner after the hour. */
+const FIRST_LOOK_MS = 500;
+/** If nobody has shown it so long after the hour, every account is read. */
+const UNBOOKED_MS = 20_000;
+/** An answer so long after the hour includes its funding, even if no figure shows it. */
+const BOOKED_MS = 60_000;
+/** Maximum number of accounts that are read, each so long, to find out whether it is booked. */
+const LOOKS = 4;
+const LOOK_INTERVAL_MS = 400;
+/** An account that does not show it, although another one does, is read again later and later. */
+const RETRY_FIRST_MS = 1_000;
+
+/** What it knows of an account. */
+interface Funded {
+  readonly hasPositions: boolean;
+  readonly readTime: number;
+  readonly triedMs: number;
+  fundedHour: number;
+}
+
+/** By our clock, and by the estimate of the exchange's. */
+interface BothClocks {
+  readonly ms: number;
+  readonly exchange: number;
+}
+
+interface Looks {
+  readonly hour: number;
+  count: number;
+}
+
+export class FundingHours {
+  /** The last hour that an account has shown the funding of. */
+  #bookedHour = 0;
+  /** When an account showed it first, by the exchange's clock and by ours. */
+  #bookedTime = 0;
+  #bookedMs = 0;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #looksLeft = 0;
+  /** How often an account was read after an hour and has not shown the funding of all positions. */
+  readonly #looks = new WeakMap<Funded, Looks>();
+
+  /** From now on, a few accounts are due to find out whether the funding is booked. */
+  startLooking(now: BothClocks): void {
+    this.#looksLeft = now.ms - this.#lookedMs >= LOOK_INTERVAL_MS ? LOOKS : 0;
+  }
+
+  isDue(watched: Funded, now: BothClocks): boolean {
+    const hour = hourOf(now.exchange);
+    if (!watched.hasPositions || fundedHourOf(watched) >= hour) return false;
+    const sinceMs = now.exchange - hour * HOUR_MS;
+    if (sinceMs < FIRST_LOOK_MS) return false;
+    if (this.#bookedHour < hour && sinceMs < UNBOOKED_MS) return this.#takeLook(now);
+    return now.ms - watched.triedMs >= retryMsOf(this.#countLooks(watched, hour));
+  }
+
+  #takeLook(now: BothClocks): boolean {
+    if (this.#looksLeft === 0) return false;
+    this.#looksLeft--;
+    this.#lookedMs = now.ms;
+    return true;
+  }
+
+  #countLooks(watched: Funded, hour: number): number {
+    const looks = this.#looks.get(watched);
+    return looks?.hour === hour ? looks.count : 0;
+  }
+
+  /** Since when the funding is known to be booked and the account was not read; else undefined. */
+  waitingSinceMs(watched: Funded, now: BothClocks): number | undefined {
+    const hour = hourOf(now.exchange);
+    const isWaiting =
+      watched.hasPositions &&
+      this.#bookedHour === hour &&
+      watched.readTime < this.#bookedTime &&
+      fundedHourOf(watched) < hour;
+    return isWaiting ? this.#bookedMs : undefined;
+  }
+
+  /** The account was read at this time of the exchange. */
+  note(
+    watched: Funded,
+    { time, booking }: { readonly time: number; readonly booking: Booking },
+    nowMs: number,
+  ): void {
+    const hour = hourOf(time);
+    const fundedHour = fundedHourOf(watched);
+    if (fundedHour >= hour) return;
+    // What was read before the last hour may show the funding of hours between.
+    const isShown = fundedHour === hour - 1 && (booking === 'all' || booking === 'some');
+    if (isShown && this.#bookedHour < hour) {
+      this.#bookedHour = hour;
+      this.#bookedTime = time;
+      this.#bookedMs = nowMs;
+    }
+    watched.fundedHour = isShown && booking === 'all' ? hour : hour - 1;
+    const isKnownBooked = this.#bookedHour === hour;
+    const count = isKnownBooked ? this.#countLooks(watched, hour) + 1 : 0;
+    this.#looks.set(watched, { hour, count });
+  }
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / HOUR_MS);
+}
+
+/** The last hour whose funding the account's rows include. */
+function fundedHourOf({ fundedHour, readTime }: Funded): number {
+  return Math.max(fundedHour, hourOf(readTime - BOOKED_MS));
+}
+
+function retryMsOf(looks: number): number {
+  return looks === 0 ? 0 : RETRY_FIRST_MS * 2 ** Math.min(looks - 1, 10);
+}
+
+/** Whether an hour's funding may have been booked after the first time and until the second. */
+export function isFundingBetween(first: number, second: number): boolean {
+  return hourOf(first - BOOKED_MS) < hourOf(second);
+}

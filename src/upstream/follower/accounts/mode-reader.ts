@@ -1,0 +1,144 @@
+/**
+ * The modes of accounts, `userAbstraction`. The question is ten times as heavy as the account, so an
+ * answer is trusted for hours, unless the account's figures contradict it.
+ */
+
+import type { Asker } from '../../client/asker.ts';
+import type { Clock } from '../../client/limits/clock.ts';
+import type { AskOptions } from '../../client/upstream.ts';
+import { isUnknownQuestion, UpstreamError } from '../../client/upstream-error.ts';
+import { DialectError } from '../../dialect/dialect.ts';
+import { readMode } from '../../dialect/spot-answer.ts';
+
+export interface ModeReaderOptions {
+  readonly upstream: Asker;
+  readonly clock: Clock;
+  /** Called with each mode that the upstream has answered. */
+  learned(user: string, mode: string): void;
+}
+
+export interface ModeQuestion {
+  readonly user: string;
+  /** The known mode does not explain the account. */
+  readonly isDoubted: boolean;
+}
+
+interface KnownMode {
+  /** Undefined if the upstream did not answer, or does not know the question. */
+  mode: string | undefined;
+  askedMs: number;
+  /** How often in a row it was asked again because of a doubt. */
+  doubts: number;
+  failures: number;
+  failure: UpstreamError | undefined;
+}
+
+const USERS_MAX = 20_000;
+const TRUSTED_MS = 6 * 3_600_000;
+/** How soon a mode that explains nothing is asked again; twice as late each time, up to a limit. */
+const DOUBTED_MS = 15_000;
+const DOUBTED_MS_MAX = 600_000;
+/** The same after a question that failed. */
+const FAILED_MS = 1_000;
+const FAILED_MS_MAX = 60_000;
+/** The same, for all accounts, where the upstream seems not to know the question. */
+const UNKNOWN_MS_MAX = 600_000;
+
+export class ModeReader {
+  readonly #options: ModeReaderOptions;
+  /** By user, the longest unused first. */
+  readonly #modes = new Map<string, KnownMode>();
+  /** Whether the upstream has ever answered the question: then a refusal has another reason. */
+  #isSupported = false;
+  #refusals = 0;
+  #refusedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ModeReaderOptions) {
+    this.#options = options;
+  }
+
+  /** The mode as far as it is known without asking. */
+  peek(user: string): string | undefined {
+    return this.#modes.get(user)?.mode;
+  }
+
+  /**
+   * Undefined if the upstream does not know the question. Rejects with an UpstreamError if it did not
+   * answer, also shortly after that.
+   */
+  async find(question: ModeQuestion, ask: AskOptions): Promise<string | undefined> {
+    const { user, isDoubted } = question;
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs < this.#refusedUntilMs) return undefined;
+    const known = this.#use(user);
+    if (nowMs - known.askedMs < restMsOf(known, isDoubted)) {
+      if (known.failure !== undefined) throw known.failure;
+      return known.mode;
+    }
+    await this.#ask(user, known, ask);
+    if (isDoubted) known.doubts++;
+    return known.mode;
+  }
+
+  /** The figures of the account agree with its mode. */
+  confirm(user: string): void {
+    const known = this.#modes.get(user);
+    if (known !== undefined) known.doubts = 0;
+  }
+
+  #use(user: string): KnownMode {
+    const known = this.#modes.get(user) ?? {
+      mode: undefined,
+      askedMs: Number.NEGATIVE_INFINITY,
+      doubts: 0,
+      failures: 0,
+      failure: undefined,
+    };
+    this.#modes.delete(user);
+    if (this.#modes.size >= USERS_MAX) {
+      const [unused] = this.#modes.keys();
+      this.#modes.delete(unused);
+    }
+    this.#modes.set(user, known);
+    return known;
+  }
+
+  async #ask(user: string, known: KnownMode, ask: AskOptions): Promise<void> {
+    const { upstream, clock, learned } = this.#options;
+    known.askedMs = clock.nowMs();
+    try {
+      const mode = readMode(await upstream.ask({ type: 'userAbstraction', user }, ask));
+      if (mode instanceof DialectError) throw new UpstreamError('malformed', mode.message);
+      this.#isSupported = true;
+      Object.assign(known, { mode, failures: 0, failure: undefined });
+      learned(user, mode);
+    } catch (error) {
+      this.#noteFailed(user, known, error);
+    }
+  }
+
+  #noteFailed(user: string, known: KnownMode, error: unknown): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (!(error instanceof UpstreamError)) throw error;
+    if (isUnknownQuestion(error) && !this.#isSupported) {
+      this.#modes.delete(user);
+      this.#refusedUntilMs = nowMs + delayMs(FAILED_MS, this.#refusals++, UNKNOWN_MS_MAX);
+      return;
+    }
+    known.askedMs = nowMs;
+    known.failures++;
+    known.failure = error;
+    throw error;
+  }
+}
+
+/** How long the last answer, or failure, stands. */
+function restMsOf({ mode, failures, doubts }: KnownMode, isDoubted: boolean): number {
+  if (failures > 0) return delayMs(FAILED_MS, failures - 1, FAILED_MS_MAX);
+  if (mode === undefined) return 0;
+  return isDoubted ? delayMs(DOUBTED_MS, doubts, DOUBTED_MS_MAX) : TRUSTED_MS;
+}
+
+function delayMs(firstMs: number, times: number, maxMs: number): number {
+  return Math.min(firstMs * 2 ** Math.min(times, 20), maxMs);
+}

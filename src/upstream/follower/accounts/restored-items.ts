@@ -1,0 +1,33 @@
+/** The items that a ledger holds and that were read not long before its last block. */
+
+import { formatAddress } from '../../../exact/address.ts';
+import { FIRST_ACCOUNT } from '../../../state/addresses.ts';
+import * as column from '../../../state/columns.ts';
+import { accountTime, delegationsTime } from '../../../state/known.ts';
+import type { StateView } from '../../../state/state.ts';
+import type { WantedItem } from '../../channel/wanted.ts';
+import type { Watched } from './watch-list.ts';
+
+export function* findRecentItems(ledger: StateView, ageMsMax: number): Generator<WantedItem> {
+  const { addresses, accounts, markets, time } = ledger;
+  const isRecent = (readTime: number) => readTime > 0 && time - readTime < ageMsMax;
+  for (let row = 1; row < addresses.table.rowCount; row++) {
+    const user = formatAddress(addresses.addressOf(row));
+    let account = addresses.table.get(row, FIRST_ACCOUNT);
+    for (; account !== 0; account = accounts.get(account, column.NEXT_ACCOUNT)) {
+      if (!isRecent(accounts.get(account, column.ACCOUNT_TIME))) continue;
+      const { name: dex } = markets.dexes[accounts.get(account, column.ACCOUNT_DEX)];
+      yield { kind: 'account', user, dex };
+    }
+    if (isRecent(delegationsTime(ledger, addresses.addressOf(row)))) {
+      yield { kind: 'delegations', user };
+    }
+  }
+}
+
+/** When the ledger's item was read, by the exchange's clock; 0 if it never was. */
+export function recordedTime(ledger: StateView, { item, address }: Watched): number {
+  if (item.kind === 'delegations') return delegationsTime(ledger, address);
+  const dexIndex = ledger.markets.findDex(item.dex);
+  return dexIndex === undefined ? 0 : accountTime(ledger, address, dexIndex);
+}

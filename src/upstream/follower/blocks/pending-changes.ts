@@ -1,0 +1,299 @@
+/**
+ * What was learned from the upstream and is not in the ledger yet: markets, the latest marks, accounts,
+ * delegations, the auction. A block takes what differs from the ledger at that moment.
+ */
+
+import type { WireEvent } from '../../../events/event.ts';
+import type { BlockError } from '../../../events/refusal.ts';
+import type { StateView } from '../../../state/state.ts';
+import type { Clock } from '../../client/limits/clock.ts';
+import { findChangedPrices, type Prices } from '../../dialect/mark-answers.ts';
+import { directoryOfLedger, type MarketDirectory } from '../../dialect/market-directory.ts';
+import {
+  describeListChanges,
+  describeMarketChanges,
+  describeNewDexes,
+} from '../../dialect/market-events.ts';
+import { BlockLine } from './block-line.ts';
+import { DueMarks } from './due-marks.ts';
+
+/** A block is written for the time alone if nothing else has been for so long. */
+const TIME_STEP_MS = 1_000;
+/** Prices in one event; a block of them is well below the limit of a line. */
+const PRICES_MAX = 500;
+/** How long the markets of a dex wait for the price of one of them. */
+const UNPRICED_MS_MAX = 3_000;
+/** Maximum number of refused events remembered, so that they are not offered again. */
+const REFUSED_MAX = 1_000;
+
+/** The height at which the ledger got it, or why it was refused. */
+export type RecordOutcome = { readonly height: number } | { readonly refusal: string };
+
+const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
+
+/** Events that are recorded together or not at all. */
+interface Unit {
+  readonly events: readonly WireEvent[];
+  /** Undefined for what is derived anew for each block. */
+  readonly pending?: Pending;
+}
+
+/** The latest of something that was learned, and those who wait until it is recorded. */
+interface Pending {
+  readonly key: string;
+  /** The events that bring the ledger up to it; none if it is there already. */
+  describe(ledger: StateView): readonly WireEvent[];
+  readonly waiting: ((outcome: RecordOutcome) => void)[];
+}
+
+export interface TakenBlock {
+  readonly line: Buffer;
+  /** To be called when the ledger's state has the block. */
+  applied(height: number): void;
+  /** To be called if it does not apply; names what is dropped, undefined if the whole block failed. */
+  refused(error: BlockError): string | undefined;
+}
+
+export interface PendingChangesOptions {
+  /** Maximum size of a block's line. */
+  readonly lineBytesMax: number;
+  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  readonly marksEveryMs: number;
+  readonly clock: Clock;
+}
+
+export class PendingChanges {
+  readonly #options: PendingChangesOptions;
+  readonly #pending = new Map<string, Pending>();
+  readonly marks: DueMarks;
+  readonly #refused = new Set<string>();
+  /** Since when new markets of a dex have had no price. */
+  readonly #unpricedMs = new Map<string, number>();
+  #directory: MarketDirectory;
+  #hasNewMarkets = true;
+  #isHolding = false;
+  #hasStarted = false;
+  #isClosed = false;
+  /** Called when there may be something to write. */
+  changed: () => void = () => undefined;
+
+  constructor(ledger: StateView, options: PendingChangesOptions) {
+    this.#directory = directoryOfLedger(ledger);
+    this.#options = options;
+    this.marks = new DueMarks({ everyMs: options.marksEveryMs, clock: options.clock });
+  }
+
+  get directory(): MarketDirectory {
+    return this.#directory;
+  }
+
+  setDirectory(directory: MarketDirectory): void {
+    this.#directory = directory;
+    this.#hasNewMarkets = true;
+    this.changed();
+  }
+
+  hasPrice(coin: string): boolean {
+    return this.marks.latest.has(coin);
+  }
+
+  setPrices(prices: Prices): void {
+    // The ledger may have waited for a price to list the market.
+    if (this.marks.set(prices)) this.#hasNewMarkets = true;
+    this.changed();
+  }
+
+  /** Takes the place of what was learned under the same key and is not recorded yet. */
+  put(key: string, describe: Pending['describe']): Promise<RecordOutcome> {
+    if (this.#isClosed) return Promise.resolve(CLOSED);
+    return new Promise((resolve) => {
+      const waiting = this.#pending.get(key)?.waiting ?? [];
+      this.#pending.set(key, { key, describe, waiting: [...waiting, resolve] });
+      this.changed();
+    });
+  }
+
+  /** Whether something was learned under the key that is not recorded yet. */
+  has(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
+  isDue(ledger: StateView, time: number): boolean {
+    if (!this.#hasStarted) return true;
+    if (time === 0) return false;
+    const hasNews = this.#pending.size > 0 || this.marks.isDue || this.#hasNewMarkets;
+    return hasNews || time - ledger.time >= TIME_STEP_MS;
+  }
+
+  /**
+   * The next block, with as much as a line can hold; undefined if there is nothing to write. The first
+   * one of a ledger is written at once: from then on it is partial.
+   */
+  takeBlock(ledger: StateView, latestTime: number): TakenBlock | undefined {
+    this.#hasStarted = true;
+    const time = Math.max(ledger.time, latestTime);
+    const block = new BlockLine({ height: ledger.height + 1, time }, this.#options.lineBytesMax);
+    const taken: Unit[] = [];
+    if (this.#fill(block, taken, ledger)) {
+      this.marks.noteRecorded();
+      this.#hasNewMarkets = this.#isHolding;
+    }
+    const isNeeded = taken.length > 0 || time - ledger.time >= TIME_STEP_MS;
+    if (!isNeeded) return undefined;
+    return {
+      line: block.close(),
+      applied: (height) => {
+        this.marks.addHeld(listOpened(taken));
+        this.#settle(taken, { height });
+      },
+      refused: (error) => this.#refuse(taken, error),
+    };
+  }
+
+  /** False if the line is full before everything is in it. */
+  #fill(block: BlockLine, taken: Unit[], ledger: StateView): boolean {
+    const listed = new Set<unknown>();
+    for (const unit of this.#units(ledger)) {
+      if (this.#isRefused(unit)) continue;
+      for (const event of unit.events) if (event.type === 'market') listed.add(event['coin']);
+      if (!areCoinsListed(unit, ledger, listed)) continue;
+      if (unit.events.length === 0) this.#settle([unit], { height: ledger.height });
+      else if (!this.#add(block, unit, taken)) return false;
+    }
+    return true;
+  }
+
+  /** False if the line is full; a unit that no line could hold is dropped. */
+  #add(block: BlockLine, unit: Unit, taken: Unit[]): boolean {
+    const added = block.add(unit.events);
+    if (added === 'added') taken.push(unit);
+    if (added === 'too_large') {
+      this.#drop(unit, `it does not fit into a block of ${this.#options.lineBytesMax} bytes`);
+    }
+    return added !== 'full';
+  }
+
+  /** In the order in which they have to be applied. */
+  *#units(ledger: StateView): Generator<Unit> {
+    if (!ledger.isPartial) yield { events: [{ type: 'partial' }] };
+    if (this.#hasNewMarkets) yield* this.#marketUnits(ledger);
+    const learned = [...this.#pending.values()].map((pending) => ({
+      events: pending.describe(ledger),
+      pending,
+    }));
+    yield* this.#priceUnits(ledger, listOpened(learned));
+    yield* learned;
+  }
+
+  *#marketUnits(ledger: StateView): Generator<Unit> {
+    const dexes = describeNewDexes(ledger, this.#directory);
+    const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.marks.latest);
+    const held = this.#findHeld(waiting);
+    // Lists before markets: with the first market, the ledger has the order of all.
+    const lists = describeListChanges(ledger, this.#directory);
+    for (const event of [...dexes, ...lists, ...events]) {
+      const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
+      if (!isNew || !held.has(event['dex'])) yield { events: [event] };
+    }
+  }
+
+  /**
+   * Dexes whose new markets wait for the price of one of them: the order in which they are listed is
+   * the order of the exchange, by which clients number them.
+   */
+  #findHeld(coins: readonly string[]): ReadonlySet<unknown> {
+    const nowMs = this.#options.clock.nowMs();
+    const dexes = new Set(coins.map((coin) => this.#dexOf(coin)));
+    for (const dex of this.#unpricedMs.keys()) if (!dexes.has(dex)) this.#unpricedMs.delete(dex);
+    for (const dex of dexes) {
+      if (!this.#unpricedMs.has(dex)) this.#unpricedMs.set(dex, nowMs);
+    }
+    const held = [...this.#unpricedMs].filter(([, ms]) => nowMs - ms < UNPRICED_MS_MAX);
+    this.#isHolding = held.length > 0;
+    return new Set(held.map(([dex]) => dex));
+  }
+
+  #dexOf(coin: string): string {
+    const market = this.#directory.find(coin);
+    return market === undefined ? '' : this.#directory.dexes[market.dexIndex].name;
+  }
+
+  *#priceUnits(ledger: StateView, opened: ReadonlySet<string>): Generator<Unit> {
+    const all = [...this.marks.select(opened)];
+    for (let start = 0; start < all.length; start += PRICES_MAX) {
+      const prices = findChangedPrices(ledger, new Map(all.slice(start, start + PRICES_MAX)));
+      if (prices !== undefined) yield { events: [{ type: 'marks', prices }] };
+    }
+  }
+
+  /** Nothing more will be recorded. */
+  close(): void {
+    this.#isClosed = true;
+    for (const pending of [...this.#pending.values()]) {
+      this.#settle([{ events: [], pending }], CLOSED);
+    }
+  }
+
+  #isRefused({ events, pending }: Unit): boolean {
+    if (pending !== undefined || this.#refused.size === 0) return false;
+    return this.#refused.has(JSON.stringify(events[0]));
+  }
+
+  #settle(units: readonly Unit[], outcome: RecordOutcome): void {
+    for (const { pending } of units) {
+      if (pending === undefined) continue;
+      // A newer one may have taken its place meanwhile.
+      if (this.#pending.get(pending.key) === pending) this.#pending.delete(pending.key);
+      for (const resolve of pending.waiting) resolve(outcome);
+    }
+  }
+
+  #refuse(taken: readonly Unit[], { index, message }: BlockError): string | undefined {
+    this.#hasNewMarkets = true;
+    this.marks.noteRefused();
+    const unit = index === undefined ? undefined : unitOf(taken, index);
+    if (unit === undefined) return undefined;
+    this.#drop(unit, message);
+    return unit.pending?.key ?? unit.events[0].type;
+  }
+
+  #drop(unit: Unit, refusal: string): void {
+    if (this.#refused.size >= REFUSED_MAX) this.#refused.clear();
+    if (unit.pending === undefined) this.#refused.add(JSON.stringify(unit.events[0]));
+    this.#settle([unit], { refusal });
+  }
+}
+
+/** The coins of the positions that the units' accounts have: they are valued with current marks. */
+function listOpened(units: readonly Unit[]): Set<string> {
+  const accounts = units.flatMap(({ events }) => events.filter(({ type }) => type === 'account'));
+  return new Set(accounts.flatMap((account) => positionsOf(account).map(({ coin }) => coin)));
+}
+
+function positionsOf(account: WireEvent): readonly { readonly coin: string }[] {
+  return account['positions'] as readonly { readonly coin: string }[];
+}
+
+function isListed({ markets }: StateView, coin: unknown): boolean {
+  return markets.findMarket(String(coin)) !== undefined;
+}
+
+/** Whether all coins of an account are in the ledger, or in the block before it. */
+function areCoinsListed(
+  { events }: Unit,
+  ledger: StateView,
+  listed: ReadonlySet<unknown>,
+): boolean {
+  return events.every((event) => {
+    if (event.type !== 'account') return true;
+    return positionsOf(event).every(({ coin }) => listed.has(coin) || isListed(ledger, coin));
+  });
+}
+
+function unitOf(units: readonly Unit[], eventIndex: number): Unit | undefined {
+  let first = 0;
+  return units.find(({ events }) => {
+    first += events.length;
+    return eventIndex < first;
+  });
+}

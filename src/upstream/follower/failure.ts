@@ -1,0 +1,28 @@
+/** What those who wait are told when the upstream did not answer. */
+
+import type { WantBusy, WantedOutcome, WantFailed } from '../channel/wanted.ts';
+import type { Asking } from '../client/asking.ts';
+import { UpstreamError } from '../client/upstream-error.ts';
+
+const RETRY_SECONDS_MIN = 1;
+
+export function outcomeOfFailure(error: Error): WantFailed | WantBusy {
+  const reason = error.message;
+  if (!(error instanceof UpstreamError)) return { outcome: 'failed', reason };
+  const isBusy = error.kind === 'busy' || error.kind === 'rate_limited';
+  const outcome = isBusy
+    ? outcomeOfShortage(reason, error.retryAfterMs)
+    : ({ outcome: 'failed', reason } as const);
+  return error.isSent ? { ...outcome, isSent: true } : outcome;
+}
+
+/** The last of several questions may not have been sent, but one before it was. */
+export function withSent(outcome: WantedOutcome, { isSent }: Asking): WantedOutcome {
+  const isMishap = outcome.outcome === 'failed' || outcome.outcome === 'busy';
+  return isMishap && isSent ? { ...outcome, isSent: true } : outcome;
+}
+
+export function outcomeOfShortage(reason: string, retryAfterMs = 0): WantBusy {
+  const retryAfterSeconds = Math.max(RETRY_SECONDS_MIN, Math.ceil(retryAfterMs / 1000));
+  return { outcome: 'busy', reason, retryAfterSeconds };
+}

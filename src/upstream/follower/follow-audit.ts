@@ -1,0 +1,104 @@
+/**
+ * How true perpinfo is to the exchange: the figures that our rules do not reproduce, and the changes of
+ * accounts that nothing explains, each counted by field and logged.
+ */
+
+import type { Clock } from '../client/limits/clock.ts';
+import type { UpstreamLog } from '../client/upstream.ts';
+import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
+
+/** Field names come from our own readers; this bounds them if one lets an unknown name through. */
+const FIELDS_MAX = 200;
+const OTHER_FIELD = 'other';
+/** Maximum number of lines a minute; the rest is only counted. */
+const LINES_MAX = 30;
+const LINES_MS = 60_000;
+/** How long the same mismatch of the same account is only counted. */
+const REPEAT_MS = 600_000;
+/** Maximum number of mismatches that are remembered as logged. */
+const LOGGED_MAX = 1_000;
+
+/** Also the log of whatever an upstream can make speak: its lines are counted with the others. */
+export class FollowAudit implements UpstreamLog {
+  readonly #clock: Clock;
+  readonly #log: UpstreamLog;
+  readonly #mismatches = new Map<string, number>();
+  readonly #surprises = new Map<string, number>();
+  /** When a line was last logged: a mismatch by account and field, others by their text. */
+  readonly #loggedMs = new Map<string, number>();
+  #lines = 0;
+  #suppressed = 0;
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, log: UpstreamLog) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get counters() {
+    return {
+      mismatches: Object.fromEntries(this.#mismatches),
+      surprises: Object.fromEntries(this.#surprises),
+    };
+  }
+
+  /** A figure of an answer that our rules do not give for the answer's own rows. */
+  noteMismatch(subject: string, mismatch: Mismatch): void {
+    this.countMismatch(mismatch);
+    if (this.#isRepeated(`${subject} ${mismatch.field}`)) return;
+    this.warn(`${subject}: not recorded, ${describeMismatch(mismatch)}`);
+  }
+
+  /** As `noteMismatch`, where somebody else logs it. */
+  countMismatch({ field }: Mismatch): void {
+    countField(this.#mismatches, field);
+  }
+
+  /** True if it was logged a short while ago; otherwise notes that it is logged now. */
+  #isRepeated(what: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const loggedMs = this.#loggedMs.get(what) ?? Number.NEGATIVE_INFINITY;
+    if (nowMs - loggedMs < REPEAT_MS) return true;
+    if (this.#loggedMs.size === LOGGED_MAX) this.#loggedMs.clear();
+    this.#loggedMs.set(what, nowMs);
+    return false;
+  }
+
+  /** Fields of a known account that have changed, and nothing that we know of has changed them. */
+  noteSurprises(subject: string, fields: readonly string[]): void {
+    for (const field of fields) countField(this.#surprises, field);
+    if (fields.length > 0) this.#say('info', `${subject}: changed unseen: ${fields.join(', ')}`);
+  }
+
+  /** Logs a line, unless one about the same was logged a short while ago. */
+  warnOnce(message: string, about = message): void {
+    if (!this.#isRepeated(about)) this.warn(message);
+  }
+
+  info(message: string): void {
+    this.#say('info', message);
+  }
+
+  /** Logs a line, unless there were too many in this minute. */
+  warn(message: string): void {
+    this.#say('warn', message);
+  }
+
+  #say(level: 'info' | 'warn', message: string): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#sinceMs >= LINES_MS) {
+      if (this.#suppressed > 0) this.#log.warn(`${this.#suppressed} lines like these left out`);
+      this.#sinceMs = nowMs;
+      this.#lines = 0;
+      this.#suppressed = 0;
+    }
+    if (this.#lines < LINES_MAX) this.#log[level](message);
+    else this.#suppressed++;
+    this.#lines++;
+  }
+}
+
+function countField(counters: Map<string, number>, field: string): void {
+  const name = counters.has(field) || counters.size < FIELDS_MAX ? field : OTHER_FIELD;
+  counters.set(name, (counters.get(name) ?? 0) + 1);
+}

@@ -1,0 +1,123 @@
+/** The follower's report: whether the upstream is well, how old things are, what is left to spend. */
+
+import type { FollowStatus } from '../channel/wanted.ts';
+import type { LeftOut } from '../client/push/left-out-subscriptions.ts';
+import type { UpstreamHealth } from '../client/upstream.ts';
+import type { WatchList } from './accounts/watch-list.ts';
+import type { FollowAudit } from './follow-audit.ts';
+import { describeLeftOut } from './push/left-out-report.ts';
+
+/** The exchange tells its time every few seconds, if only because it is asked for it. */
+const QUIET_MS_MAX = 15_000;
+/** A list may have thousands of elements that cannot be used. */
+const SKIPPED_SHOWN = 10;
+
+/** What may have changed is read within this time, or the follower is not well. */
+const WAITING_MS_MAX = 3_000;
+
+export interface StatusSources {
+  readonly origin: string;
+  readonly upstream: {
+    readonly health: UpstreamHealth;
+    readonly budget: { readonly limit: number; readonly left: number };
+  };
+  readonly watchList: WatchList;
+  /** Our clock. */
+  readonly clockMs: number;
+  readonly audit: FollowAudit;
+  /** Subscriptions that the upstream does not take. */
+  readonly leftOut: readonly LeftOut[];
+  readonly marksAgeMs: number | undefined;
+  readonly marketsAgeMs: number | undefined;
+  /** What of the upstream's lists cannot be used. */
+  readonly skipped: readonly string[];
+  /** Why no market is in the ledger, if one should be. */
+  readonly marketsFault: string | undefined;
+  /** How long trades have not been seen; 0 if they are, or if the upstream has none. */
+  readonly unseenMs: number;
+  readonly streamAgeMs: number | undefined;
+  /** How long the exchange has not told its time. */
+  readonly quietMs: number | undefined;
+  /** Why it has not, if it was asked for in vain. */
+  readonly timeFailure: string | undefined;
+  /** The estimate of the exchange's time. */
+  readonly exchangeTime: number | undefined;
+}
+
+export function describeStatus(sources: StatusSources): FollowStatus {
+  const { origin, upstream, watchList, audit } = sources;
+  const reason = findIllness(sources);
+  const { limit, left } = upstream.budget;
+  const ages = listAges(watchList, sources.exchangeTime);
+  return {
+    upstream: origin,
+    isWell: reason === undefined,
+    reason: reason ?? '',
+    ages: {
+      marks: roundAge(sources.marksAgeMs),
+      markets: roundAge(sources.marketsAgeMs),
+      stream: roundAge(sources.streamAgeMs),
+      accountsMedian: roundAge(ages[Math.floor((ages.length - 1) / 2)]),
+      accountsMax: roundAge(ages.at(-1)),
+    },
+    followed: watchList.size,
+    budget: limit === Number.POSITIVE_INFINITY ? null : { limit, left },
+    ...describeSkipped(sources.skipped),
+    leftOut: describeLeftOut(sources.leftOut),
+    counters: audit.counters,
+  };
+}
+
+function describeSkipped(names: readonly string[]): Pick<FollowStatus, 'skipped'> {
+  if (names.length === 0) return {};
+  return { skipped: { count: names.length, first: names.slice(0, SKIPPED_SHOWN) } };
+}
+
+function findIllness(sources: StatusSources): string | undefined {
+  const { upstream, marketsAgeMs, marketsFault, quietMs, timeFailure } = sources;
+  const { isWell, reason } = upstream.health;
+  if (!isWell) return reason ?? 'it does not answer';
+  if (timeFailure !== undefined) return `its time is not known: ${timeFailure}`;
+  if (quietMs === undefined) return reason ?? describeUnasked(upstream.budget);
+  if (quietMs > QUIET_MS_MAX) {
+    return reason ?? `it has not told its time for ${Math.round(quietMs / 1000)} s`;
+  }
+  if (marketsAgeMs === undefined) return 'its markets have not been read yet';
+  return marketsFault ?? findMissed(sources);
+}
+
+/** Why an account may have changed without being read since. */
+function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSources) {
+  const now = { ms: clockMs, exchange: exchangeTime ?? 0 };
+  const count = watchList.countWaiting(now, WAITING_MS_MAX);
+  const waiting = `${count} accounts that may have changed are not read yet`;
+  if (unseenMs <= WAITING_MS_MAX) return count === 0 ? undefined : waiting;
+  const unseen = `trades have not been seen for ${Math.round(unseenMs / 1000)} s`;
+  return count === 0 ? unseen : `${unseen}; ${waiting}`;
+}
+
+/** An earlier process may have spent what there was. */
+function describeUnasked({
+  limit,
+  left,
+}: {
+  readonly limit: number;
+  readonly left: number;
+}): string {
+  const spent = limit === Number.POSITIVE_INFINITY ? '' : `; ${left} of ${limit} is left to spend`;
+  return `it has not been asked yet${spent}`;
+}
+
+/** Of the accounts that have been read, ascending. */
+function listAges(watchList: WatchList, exchangeTime: number | undefined): number[] {
+  const ages: number[] = [];
+  if (exchangeTime === undefined) return ages;
+  for (const { item, readTime } of watchList) {
+    if (item.kind === 'account' && readTime > 0) ages.push(Math.max(0, exchangeTime - readTime));
+  }
+  return ages.sort((first, second) => first - second);
+}
+
+function roundAge(ageMs: number | undefined): number | null {
+  return ageMs === undefined ? null : Math.round(ageMs);
+}

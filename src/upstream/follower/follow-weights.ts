@@ -1,0 +1,27 @@
+/** The weights that the upstream charges, as the settings give them. */
+
+import type { Settings } from '../../config/settings.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { listForwardedTypes } from '../../info/forwarded-types.ts';
+import { REQUEST_TYPES } from '../../info/registry.ts';
+import { OTHER_QUESTIONS, PUBLIC_WEIGHTS, UpstreamWeights } from '../../info/upstream-weights.ts';
+
+/** Throws a UsageError where a weight would have no effect, or its question would never be asked. */
+export function weightsOf({
+  upstreamWeights: given,
+  followBudget,
+}: Settings<'upstreamWeights' | 'followBudget'>): UpstreamWeights {
+  if (given === undefined) return PUBLIC_WEIGHTS;
+  const questions = [...REQUEST_TYPES.map(({ type }) => type), ...listForwardedTypes()];
+  for (const [name, weight] of given) {
+    if (name !== OTHER_QUESTIONS && !questions.includes(name))
+      refuse(`got ${name}, expected the type of a question, or ${OTHER_QUESTIONS}`);
+    if (weight > followBudget)
+      refuse(`got ${name}=${weight}, expected at most the ${followBudget} of --follow-budget`);
+  }
+  return new UpstreamWeights(given);
+}
+
+function refuse(problem: string): never {
+  throw new UsageError([`--upstream-weights: ${problem}`]);
+}

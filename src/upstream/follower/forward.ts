@@ -1,0 +1,91 @@
+/**
+ * Passes questions on that the ledger does not hold. A question is checked and rebuilt here again,
+ * whatever sent it: this is the last place before the upstream.
+ */
+
+import { describeValue } from '../../events/refusal.ts';
+import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import { readForwarded } from '../../info/forwarded-types.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { ForwardOutcome } from '../channel/wanted.ts';
+import { AnswerCache, type PassedAnswer } from '../client/answers/answer-cache.ts';
+import { Asking } from '../client/asking.ts';
+import type { Clock } from '../client/limits/clock.ts';
+import type { AskOptions, UpstreamQuestion } from '../client/upstream.ts';
+import { UpstreamError } from '../client/upstream-error.ts';
+import type { MarketDirectory } from '../dialect/market-directory.ts';
+import { outcomeOfFailure } from './failure.ts';
+import { refuseUnknownName } from './forwarded-names.ts';
+
+/** The question is wrong, by the rules of the upstream. */
+const REFUSED_STATUS = 422;
+
+/** What forwarding needs of the upstream. */
+export interface BytesAsker {
+  /** Rejects with an UpstreamError if the upstream does not answer. */
+  askBytes(question: UpstreamQuestion, options: AskOptions): Promise<PassedAnswer>;
+}
+
+export interface ForwarderOptions {
+  readonly upstream: BytesAsker;
+  /** How long an answer is given again to the same question; 0 for not at all. */
+  readonly ttlMs: number;
+  /** How long a question may wait to be sent. */
+  readonly waitMsMax: number;
+  readonly clock: Clock;
+  /** What the exchange lists; undefined while nothing is known. */
+  readonly directory: () => MarketDirectory | undefined;
+}
+
+export class Forwarder {
+  readonly #options: ForwarderOptions;
+  readonly #cache: AnswerCache;
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
+    this.#cache = new AnswerCache(options.ttlMs, options.clock);
+  }
+
+  /** Never rejects. */
+  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+    const read = readForwarded(question);
+    if (read === undefined)
+      return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
+    if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
+    const refused = this.#refuse(read.question);
+    if (refused !== undefined) return refused;
+    const key = JSON.stringify(read.question);
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return answered(cached);
+    return this.#ask(read.question, key, keyId);
+  }
+
+  /** What the exchange is known to refuse is not asked. */
+  #refuse(question: ForwardedQuestion): ForwardOutcome | undefined {
+    const directory = this.#options.directory();
+    const refusal = directory && refuseUnknownName(question, directory);
+    if (refusal === undefined) return undefined;
+    const { message: reason, field } = refusal;
+    return { outcome: 'refused', reason, field };
+  }
+
+  /** Identical questions in flight are one at the upstream's client. */
+  async #ask(question: ForwardedQuestion, key: string, keyId: string): Promise<ForwardOutcome> {
+    const { upstream, waitMsMax } = this.#options;
+    const asking = new Asking(keyId);
+    try {
+      const answer = await upstream.askBytes(question, { priority: 'forward', waitMsMax, asking });
+      this.#cache.set(key, answer);
+      return answered(answer);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {
+        return { outcome: 'refused', reason: error.message };
+      }
+      return outcomeOfFailure(error as Error);
+    }
+  }
+}
+
+function answered({ bytes, rows }: PassedAnswer): ForwardOutcome {
+  return { outcome: 'answered', bytes, rows };
+}

@@ -1,0 +1,50 @@
+/**
+ * Refuses a question to be passed on whose coin or dex the exchange does not list: the exchange itself
+ * answers with a status 500 that says nothing, or with null.
+ */
+
+import { isJsonObject } from '../../events/fields.ts';
+import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import { type RequestError, wrongValue } from '../../info/request-error.ts';
+import type { MarketDirectory } from '../dialect/market-directory.ts';
+
+const FIRST_DEX = '';
+/** Questions about the markets of a dex, and the names that the exchange takes for all dexes there. */
+const OF_DEX_MARKETS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['allMids', ['ALL_DEXS']],
+  ['metaAndAssetCtxs', []],
+]);
+/** A perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes (`#12`) are none. */
+const PERP = /^(?:(\w+):)?\w+$/;
+
+/** Undefined also where the list that would have the name is not known yet. */
+export function refuseUnknownName(
+  question: ForwardedQuestion,
+  directory: MarketDirectory,
+): RequestError | undefined {
+  const { type, coin, req, dex } = question;
+  if (isUnknown(coin, directory)) return refuse('coin', coin);
+  const inner = isJsonObject(req) ? req['coin'] : undefined;
+  if (isUnknown(inner, directory)) return refuse('req.coin', inner);
+  const allDexes = OF_DEX_MARKETS.get(type);
+  if (typeof dex !== 'string' || allDexes === undefined || allDexes.includes(dex)) return undefined;
+  if (!isDexUnknown(dex, directory)) return undefined;
+  return wrongValue('dex', dex, 'a perp dex that the exchange lists', 'unknown_dex');
+}
+
+function refuse(field: string, coin: unknown): RequestError {
+  return wrongValue(field, coin, 'a market that the exchange lists');
+}
+
+function isUnknown(coin: unknown, directory: MarketDirectory): boolean {
+  const match = typeof coin === 'string' ? PERP.exec(coin) : null;
+  if (match === null) return false;
+  const [name, dex = FIRST_DEX] = match;
+  const universe = directory.universeOf(dex);
+  return universe === undefined ? isDexUnknown(dex, directory) : !universe.includes(name);
+}
+
+/** One dex alone is what a server without the question for dexes has. */
+function isDexUnknown(dex: string, { dexNames }: MarketDirectory): boolean {
+  return dexNames !== undefined && dexNames.size > 1 && !dexNames.has(dex);
+}

@@ -1,0 +1,80 @@
+/** The feed of a live exchange, as settings describe it. */
+
+import { tmpdir } from 'node:os';
+import { SYSTEM_CLOCK } from '../client/limits/clock.ts';
+import { SpentFile } from '../client/limits/spent-file.ts';
+import { UpstreamPush } from '../client/push/upstream-push.ts';
+import { openUpstream, type UpstreamLog } from '../client/upstream.ts';
+import { readUpstreamAddress } from '../client/upstream-address.ts';
+import { FollowFeed } from './follow-feed.ts';
+import type { SessionSettings } from './follow-session.ts';
+import type { FollowSettings } from './follow-settings.ts';
+import { weightsOf } from './follow-weights.ts';
+import { createNoPush } from './push/no-push.ts';
+import { requestHeadersOf } from './request-headers.ts';
+
+/** The part of the budget that is kept for questions that are passed on. */
+const FORWARD_SHARE = 0.25;
+/** Those of the public server. */
+const SUBSCRIPTIONS_MAX = 1_000;
+const MESSAGES_MAX = 2_000;
+
+export async function openFollowFeed(
+  url: URL,
+  settings: FollowSettings,
+  plainLog: UpstreamLog,
+): Promise<FollowFeed> {
+  const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
+  const address = readUpstreamAddress(url, upstreamHeader?.value);
+  const { redact } = address;
+  const log: UpstreamLog = {
+    info: (message) => plainLog.info(redact(message)),
+    warn: (message) => plainLog.warn(redact(message)),
+  };
+  const headers = requestHeadersOf(upstreamHeader);
+  const weights = weightsOf(settings);
+  const forwardShare = forward ? FORWARD_SHARE : 0;
+  const spent = openSpentFile(settings, address.origin, log);
+  const limits = { usersMax, subscriptionsMax: SUBSCRIPTIONS_MAX, messagesMax: MESSAGES_MAX };
+  return new FollowFeed({
+    origin: address.origin,
+    upstream: await openUpstream({ address, budget, weights, log, forwardShare, headers, spent }),
+    createPush: (handler, pushLog) =>
+      settings.followPush === 'off'
+        ? createNoPush(handler, pushLog)
+        : new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
+    settings: sessionSettingsOf(settings),
+    intervalMs: settings.followInterval,
+    forwardKeepMs: settings.forwardKeep,
+    redact,
+    log,
+    clock: SYSTEM_CLOCK,
+    wallMs: () => Date.now(),
+  });
+}
+
+/** Undefined if there is no limit. Without --data, the next process finds it in the temporary folder. */
+function openSpentFile(
+  { followBudget, data }: FollowSettings,
+  origin: string,
+  log: UpstreamLog,
+): SpentFile | undefined {
+  if (followBudget === Number.POSITIVE_INFINITY) return undefined;
+  return new SpentFile(data === '' ? tmpdir() : data, origin, (message) => log.warn(message));
+}
+
+/** The follower gives up before the client does, so that the client hears why. */
+const WAIT_SHARE = 0.75;
+
+function sessionSettingsOf(settings: FollowSettings): SessionSettings {
+  return {
+    sweepMs: settings.followSweep,
+    forgetMs: settings.followForget,
+    waitMs: settings.followWait * WAIT_SHARE,
+    sharedMs: settings.forwardKeep,
+    usersMax: settings.followUsersMax,
+    marksEveryMs: settings.followMarks,
+    aheadMsMax: settings.aheadMax,
+    lineBytesMax: settings.blockBytesMax,
+  };
+}

@@ -1,0 +1,48 @@
+/** A task that runs again and again: at its interval, and sooner after a failure. */
+
+import type { Clock } from '../client/limits/clock.ts';
+
+const RETRY_FIRST_MS = 1_000;
+
+export interface PeriodicTaskOptions {
+  readonly clock: Clock;
+  /** Time between the end of a run and the next one. */
+  intervalMs(): number;
+  run(): Promise<void>;
+  failed(error: Error): void;
+}
+
+export class PeriodicTask {
+  readonly #options: PeriodicTaskOptions;
+  #failures = 0;
+  #isStopped = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: PeriodicTaskOptions) {
+    this.#options = options;
+    this.#schedule(0);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelTimer?.();
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelTimer = this.#options.clock.setTimer(delayMs, () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const intervalMs = this.#options.intervalMs();
+    try {
+      await this.#options.run();
+      this.#failures = 0;
+      this.#schedule(intervalMs);
+    } catch (error) {
+      const retryMs = RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 20);
+      this.#schedule(Math.min(retryMs, intervalMs));
+      if (!this.#isStopped) this.#options.failed(error as Error);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** What the push connection leaves out, for /health and the metrics: without the addresses of users. */
+
+import type { FollowStatus } from '../../channel/wanted.ts';
+import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
+import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
+
+/** Maximum number that are named; the others are only counted. */
+const NAMED_MAX = 20;
+const USER = /0x[0-9a-f]{40}/gi;
+
+export function describeLeftOut(leftOut: readonly LeftOut[]): FollowStatus['leftOut'] {
+  const reasons = new Map<string, string>();
+  for (const { subscription, reason } of leftOut) {
+    if (reasons.size === NAMED_MAX) break;
+    reasons.set(nameSubscription(subscription), reason.replace(USER, '0x***'));
+  }
+  const named = [...reasons].map(([subscription, reason]) => ({ subscription, reason }));
+  return { count: leftOut.length, named };
+}
+
+/** Such as "trades xyz:GOLD", or "clearinghouseState xyz" of some user. */
+function nameSubscription({ type, coin, dex }: UpstreamSubscription): string {
+  return [type, coin, dex].filter((text) => text !== undefined && text !== '').join(' ');
+}

@@ -1,0 +1,123 @@
+/** Reads what the upstream pushes: marks, trades of those who are followed, and whole accounts. */
+
+import { formatAddress } from '../../../exact/address.ts';
+import type { StateView } from '../../../state/state.ts';
+import type { Clock } from '../../client/limits/clock.ts';
+import type { AccountRows } from '../../dialect/account-answer.ts';
+import { readPushedAccounts } from '../../dialect/account-shape.ts';
+import { DialectError } from '../../dialect/dialect.ts';
+import { hasKnownRules, UNIFIED_MODE } from '../../dialect/spot-answer.ts';
+import { readTrades, type TradeNotice } from '../../dialect/trade-message.ts';
+import type { AccountJudge, CheckedAccount } from '../accounts/account-judge.ts';
+import { isConfirmation } from '../accounts/confirmations.ts';
+import type { ItemReader } from '../accounts/item-reader.ts';
+import type { ModeReader } from '../accounts/mode-reader.ts';
+import { describeItem, keyOf, type Watched, type WatchList } from '../accounts/watch-list.ts';
+import type { ExchangeTime } from '../blocks/exchange-time.ts';
+import type { PendingChanges } from '../blocks/pending-changes.ts';
+import type { FollowAudit } from '../follow-audit.ts';
+import type { MarkKeeper } from '../markets/mark-keeper.ts';
+import type { TradeCoverage } from './trade-coverage.ts';
+
+const ACCOUNT_CHANNELS: readonly string[] = ['clearinghouseState', 'allDexsClearinghouseState'];
+
+export interface PushReaderOptions {
+  readonly ledger: StateView;
+  readonly watchList: WatchList;
+  readonly pending: PendingChanges;
+  readonly marks: MarkKeeper;
+  readonly judge: AccountJudge;
+  readonly modes: ModeReader;
+  readonly items: ItemReader;
+  readonly coverage: TradeCoverage;
+  readonly time: ExchangeTime;
+  readonly audit: FollowAudit;
+  readonly clock: Clock;
+}
+
+export class PushReader {
+  readonly #options: PushReaderOptions;
+
+  constructor(options: PushReaderOptions) {
+    this.#options = options;
+  }
+
+  take(channel: string, data: unknown): void {
+    if (this.#options.marks.take(channel, data)) return;
+    // In the first moments; what was missed is read.
+    if (!this.#options.time.isKnown) return;
+    if (channel === 'trades') this.#takeTrades(data);
+    else if (ACCOUNT_CHANNELS.includes(channel)) this.#takeAccounts(channel, data);
+  }
+
+  #takeTrades(data: unknown): void {
+    const { time, audit, pending, coverage } = this.#options;
+    const read = readTrades(data);
+    const odd = read instanceof DialectError ? read : read.odd;
+    if (odd !== undefined) {
+      audit.noteMismatch('trades', odd.mismatch);
+      coverage.noteUnreadable();
+    }
+    const trades = read instanceof DialectError ? [] : read.trades;
+    for (const trade of trades) {
+      const fault = time.note(trade.time);
+      if (fault === undefined) this.#noteTrade(trade);
+      else audit.warnOnce(`trade of ${trade.coin}: ${fault}`, 'trade');
+    }
+    coverage.noteTrades(trades);
+    pending.changed();
+  }
+
+  #noteTrade({ coin, time, users }: TradeNotice): void {
+    const { watchList, pending, clock } = this.#options;
+    const { directory } = pending;
+    const market = directory.find(coin);
+    if (market === undefined) return;
+    const { name: dex } = directory.dexes[market.dexIndex];
+    const nowMs = clock.nowMs();
+    for (const user of users) watchList.noteTrade(formatAddress(user), dex, time, nowMs);
+  }
+
+  #takeAccounts(channel: string, data: unknown): void {
+    const named = readPushedAccounts(data);
+    if (named instanceof DialectError) {
+      this.#options.audit.noteMismatch(channel, named.mismatch);
+      return;
+    }
+    for (const { user, dex, answer } of named) this.#takeAccount(user, dex, answer);
+  }
+
+  /** The message names the user, so that no second reading is needed to know whose it is. */
+  #takeAccount(user: string, dex: string, answer: unknown): void {
+    const { watchList, judge, audit, clock } = this.#options;
+    const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
+    const watched = watchList.find(key);
+    if (watched === undefined) return;
+    const judged = judge.judge(answer, watched);
+    if (judged.kind === 'checked' && this.#isCollateralKnown(watched, judged)) {
+      this.#takeRows(watched, judged.rows);
+    } else if (judged.kind === 'failed') {
+      const what = `pushed ${describeItem(watched.item)}`;
+      audit.warnOnce(`${what}: ${judged.reason}`, what);
+    }
+    // What explains it, such as a new market or a spot balance, is found by asking.
+    else watched.tradeMs ??= clock.nowMs();
+  }
+
+  /** By a price that depends on it, or because accounts of this mode have none. */
+  #isCollateralKnown({ item }: Watched, { rows }: CheckedAccount): boolean {
+    if (rows.isCollateralShown) return true;
+    const mode = this.#options.modes.peek(item.user);
+    return mode !== undefined && mode !== UNIFIED_MODE && hasKnownRules(mode);
+  }
+
+  #takeRows(watched: Watched, rows: AccountRows): void {
+    const { ledger, pending, watchList, marks, items } = this.#options;
+    if (!isConfirmation(ledger, pending, watched, rows)) {
+      void items.recordPushed(watched, rows);
+      return;
+    }
+    marks.offer(rows);
+    watchList.noteRead(watched, rows.time);
+  }
+}

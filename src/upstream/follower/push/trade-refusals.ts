@@ -1,0 +1,56 @@
+/** Subscriptions to trades that the upstream has refused: each is tried again, later each time. */
+
+import type { Clock } from '../../client/limits/clock.ts';
+
+const RETRY_FIRST_MS = 500;
+const RETRY_MAX_MS = 600_000;
+/** After so many refusals in a row, a market is taken to have no trades. */
+const REFUSALS_MAX = 5;
+
+interface RefusedCoin {
+  readonly count: number;
+  readonly retryMs: number;
+  isTaken: boolean;
+}
+
+export class TradeRefusals {
+  readonly #clock: Clock;
+  /** By coin; of the markets that the upstream lists. */
+  readonly #refusals = new Map<string, RefusedCoin>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  noteRefused(coin: string): void {
+    const count = (this.#refusals.get(coin)?.count ?? 0) + 1;
+    const delayMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(count - 1, 20), RETRY_MAX_MS);
+    this.#refusals.set(coin, { count, retryMs: this.#clock.nowMs() + delayMs, isTaken: false });
+  }
+
+  noteTaken(coin: string): void {
+    this.#refusals.delete(coin);
+  }
+
+  /** It was refused, and is not tried again yet. */
+  isWaiting(coin: string): boolean {
+    const refusal = this.#refusals.get(coin);
+    return refusal !== undefined && this.#clock.nowMs() < refusal.retryMs;
+  }
+
+  isGivenUp(coin: string): boolean {
+    return (this.#refusals.get(coin)?.count ?? 0) >= REFUSALS_MAX;
+  }
+
+  /** True once for each time at which something is to be tried again. */
+  takeDue(): boolean {
+    const nowMs = this.#clock.nowMs();
+    let isDue = false;
+    for (const refusal of this.#refusals.values()) {
+      if (nowMs < refusal.retryMs || refusal.isTaken) continue;
+      refusal.isTaken = true;
+      isDue = true;
+    }
+    return isDue;
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The form of another server's answer beside our schema of it: members that are missing or of another
+ * form, and members that we do not know.
+ */
+
+import { isJsonObject, type JsonObject } from '../../events/fields.ts';
+import { describeValue } from '../../events/refusal.ts';
+import type { Schema } from '../../info/schema.ts';
+
+/** What differs in one place of the answer; places in lists count as one. */
+interface FormDifference {
+  /** Such as `assetPositions[].position.szi`. */
+  readonly path: string;
+  readonly expected: string;
+  /** The first that was found. */
+  readonly got: string;
+  readonly count: number;
+}
+
+export interface AnswerForm {
+  readonly differences: readonly FormDifference[];
+  /** Paths of members that our schema does not have. */
+  readonly additional: readonly string[];
+}
+
+/** Of each kind of finding; further ones are left out. */
+const FINDINGS_MAX = 20;
+/** Values that are looked at: an answer may have millions. */
+const VALUES_MAX = 500_000;
+const NAME = /^[A-Za-z]\w{0,39}$/;
+/** The exchange leaves these out where ours has a figure that says nothing. */
+const LEFT_OUT: readonly string[] = ['assetPositions[].position.leverage.rawUsd'];
+
+/** Throws nothing, whatever the value is. */
+export function compareForm(schema: Schema, value: unknown): AnswerForm {
+  const comparison = new FormComparison();
+  comparison.compare(schema, value, '');
+  const { differences, additional } = comparison;
+  return { differences, additional };
+}
+
+class FormComparison implements AnswerForm {
+  readonly #differences = new Map<string, { first: FormDifference; count: number }>();
+  readonly #additional = new Set<string>();
+  #looked = 0;
+
+  get differences(): FormDifference[] {
+    return [...this.#differences.values()].map(({ first, count }) => ({ ...first, count }));
+  }
+
+  get additional(): string[] {
+    return [...this.#additional];
+  }
+
+  compare(schema: Schema, value: unknown, path: string): void {
+    if (++this.#looked > VALUES_MAX) return;
+    const { type, anyOf, enum: choices } = schema;
+    if (Array.isArray(anyOf)) this.#compareAny(anyOf, value, path);
+    else if (Array.isArray(choices)) {
+      const expected = `one of ${choices.join(', ')}`;
+      if (!choices.includes(value)) this.#note(path, value, expected);
+    } else if ('const' in schema) this.#compareConstant(schema['const'], value, path);
+    else if (type === 'object') this.#compareObject(schema, value, path);
+    else if (type === 'array') this.#compareList(schema, value, path);
+    else this.#compareScalar(schema, value, path);
+  }
+
+  /** The ledger has always the same where the exchange has figures of its own: the kind must fit. */
+  #compareConstant(constant: unknown, value: unknown, path: string): void {
+    if (typeof value !== typeof constant) this.#note(path, value, `a ${typeof constant}`);
+  }
+
+  #compareAny(schemas: readonly Schema[], value: unknown, path: string): void {
+    if (value === null && schemas.some(({ type }) => type === 'null')) return;
+    const [schema] = schemas.filter(({ type }) => type !== 'null');
+    if (schema !== undefined) this.compare(schema, value, path);
+  }
+
+  #compareScalar({ type, pattern }: Schema, value: unknown, path: string): void {
+    // Null in ours stands for figures that the ledger does not hold.
+    if (type === undefined || type === 'null') return;
+    const isOfType = type === 'integer' ? Number.isInteger(value) : typeof value === type;
+    if (!isOfType) this.#note(path, value, type === 'integer' ? 'a whole number' : `a ${type}`);
+    else if (typeof pattern === 'string' && !new RegExp(pattern).test(String(value))) {
+      this.#note(path, value, `text like ${pattern}`);
+    }
+  }
+
+  #compareList(schema: Schema, value: unknown, path: string): void {
+    if (!Array.isArray(value)) {
+      this.#note(path, value, 'an array');
+      return;
+    }
+    const { items, prefixItems } = schema;
+    if (Array.isArray(prefixItems)) {
+      if (value.length < prefixItems.length) {
+        this.#note(path, value, `an array of ${prefixItems.length}`);
+      }
+      for (const [index, part] of prefixItems.entries()) {
+        if (index < value.length) this.compare(part, value[index], `${path}[${index}]`);
+      }
+    }
+    if (!isJsonObject(items)) return;
+    for (const item of value.slice(0, VALUES_MAX)) this.compare(items, item, `${path}[]`);
+  }
+
+  #compareObject(schema: Schema, value: unknown, path: string): void {
+    if (!isJsonObject(value)) {
+      this.#note(path, value, 'an object');
+      return;
+    }
+    const properties = (schema['properties'] ?? {}) as Readonly<Record<string, Schema>>;
+    for (const name of (schema['required'] ?? []) as readonly string[]) {
+      const place = join(path, name);
+      if (!Object.hasOwn(value, name) && !LEFT_OUT.includes(place)) {
+        this.#note(place, undefined, 'this member');
+      }
+    }
+    this.#compareMembers(schema, properties, value, path);
+  }
+
+  #compareMembers(
+    { additionalProperties: others }: Schema,
+    properties: Readonly<Record<string, Schema>>,
+    value: JsonObject,
+    path: string,
+  ): void {
+    for (const [name, member] of Object.entries(value)) {
+      if (this.#looked > VALUES_MAX) return;
+      if (Object.hasOwn(properties, name)) {
+        this.compare(properties[name], member, join(path, name));
+      } else if (isJsonObject(others)) this.compare(others, member, `${path}{}`);
+      else if (others === false && this.#additional.size < FINDINGS_MAX) {
+        this.#additional.add(join(path, name));
+      }
+    }
+  }
+
+  #note(path: string, value: unknown, expected: string): void {
+    const place = path === '' ? 'answer' : path;
+    const known = this.#differences.get(place);
+    if (known !== undefined) known.count++;
+    else if (this.#differences.size < FINDINGS_MAX) {
+      const first = { path: place, expected, got: describeValue(value), count: 1 };
+      this.#differences.set(place, { first, count: 1 });
+    }
+  }
+}
+
+function join(path: string, name: string): string {
+  const shown = NAME.test(name) ? name : describeValue(name);
+  return path === '' ? shown : `${path}.${shown}`;
+}

@@ -1,0 +1,93 @@
+/** Asks the server that is probed: one request at a time, within a small budget. */
+
+import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
+import { readUpstreamAnswer } from '../client/answers/upstream-answer.ts';
+import type { Clock } from '../client/limits/clock.ts';
+import { type Ticket, UpstreamBudget } from '../client/limits/upstream-budget.ts';
+import type { UpstreamQuestion } from '../client/upstream.ts';
+import type { UpstreamAddress } from '../client/upstream-address.ts';
+import { UpstreamError } from '../client/upstream-error.ts';
+import type { HttpResponse, UpstreamHttp } from '../client/upstream-http.ts';
+
+export interface ProbeAnswer {
+  /** Of the response; undefined if there was none. */
+  readonly status: number | undefined;
+  /** Why there is no answer; undefined if there is one. */
+  readonly reason: string | undefined;
+  readonly json: unknown;
+  /** From the request to the last byte of the response. */
+  readonly ms: number;
+  readonly bytes: number;
+  /** This machine's clock when the response was complete, in milliseconds since 1970. */
+  readonly receivedMs: number;
+  /** The `Date` of the response, in whole seconds; undefined if it has none. */
+  readonly dateMs: number | undefined;
+}
+
+export interface ProbeClientOptions {
+  readonly http: Pick<UpstreamHttp, 'post'>;
+  readonly address: UpstreamAddress;
+  /** Weight a minute. */
+  readonly budget: number;
+  readonly clock: Clock;
+  wallMs(): number;
+}
+
+export class ProbeClient {
+  readonly #options: ProbeClientOptions;
+  readonly #budget: UpstreamBudget;
+  /** In all. */
+  spent = 0;
+  /** Answers with status 429. */
+  refusals = 0;
+
+  constructor(options: ProbeClientOptions) {
+    const { budget: limit, clock } = options;
+    this.#options = options;
+    this.#budget = new UpstreamBudget({ limit, clock, forwardShare: 0, inFlightMax: 1 });
+  }
+
+  /** Undefined if the probe ends before the question is sent. */
+  async ask(question: UpstreamQuestion): Promise<ProbeAnswer | undefined> {
+    const weight = PUBLIC_WEIGHTS.maxOf(question.type);
+    const ticket = await new Promise<Ticket | UpstreamError>((resolve) =>
+      this.#budget.request({ priority: 'probe', weight, granted: resolve, failed: resolve }),
+    );
+    if (ticket instanceof UpstreamError) return undefined;
+    return this.#send(question, weight, ticket);
+  }
+
+  async #send(question: UpstreamQuestion, weight: number, ticket: Ticket): Promise<ProbeAnswer> {
+    const { http, clock, wallMs } = this.#options;
+    this.spent += weight;
+    const { arrival, result } = await http.post(JSON.stringify(question));
+    const ms = clock.nowMs() - ticket.sentMs;
+    const answer =
+      result instanceof UpstreamError ? result : readUpstreamAnswer(result, this.#options.address);
+    ticket.end(arrival, weight);
+    if (answer instanceof UpstreamError && answer.kind === 'rate_limited') {
+      this.refusals++;
+      this.#budget.refused(ticket.sentMs, answer.retryAfterMs);
+    } else this.#budget.answered(ticket.sentMs);
+    const response = result instanceof UpstreamError ? undefined : result;
+    const isAnswered = !(answer instanceof UpstreamError);
+    return {
+      status: response?.status,
+      reason: isAnswered ? undefined : answer.message,
+      json: isAnswered ? answer.json : undefined,
+      ms,
+      bytes: response?.body.length ?? 0,
+      receivedMs: wallMs(),
+      dateMs: readDate(response),
+    };
+  }
+
+  close(): void {
+    this.#budget.close(new UpstreamError('closed', 'the probe has ended'));
+  }
+}
+
+function readDate(response: HttpResponse | undefined): number | undefined {
+  const time = Date.parse(String(response?.headers['date'] ?? ''));
+  return Number.isNaN(time) ? undefined : time;
+}

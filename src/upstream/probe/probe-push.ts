@@ -1,0 +1,187 @@
+/** What the push connection of the probed server brings: which subscriptions, how often, in which form. */
+
+import { isJsonObject } from '../../events/fields.ts';
+import type { Clock } from '../client/limits/clock.ts';
+import type { PushHandler } from '../client/push/upstream-push.ts';
+import type { UpstreamSubscription } from '../client/push/upstream-subscription.ts';
+import { readPushedAccounts } from '../dialect/account-shape.ts';
+import { DialectError } from '../dialect/dialect.ts';
+import { readAllDexsAssetCtxs } from '../dialect/mark-answers.ts';
+import type { MarketDirectory } from '../dialect/market-directory.ts';
+import { readTrades } from '../dialect/trade-message.ts';
+import { readFastFrame } from '../follower/markets/fast-frame.ts';
+import { Distribution, type Spread } from './distribution.ts';
+
+export interface SubscriptionRow {
+  readonly subscription: UpstreamSubscription;
+  readonly isConfirmed: boolean;
+  /** The server's words; undefined if it has not refused. */
+  readonly refused: string | undefined;
+  readonly frames: number;
+  /** From the subscription to the first frame; undefined if none came. */
+  readonly firstMs: number | undefined;
+  /** Between two frames. */
+  readonly interval: Spread | undefined;
+  /** Marks in the first frame, and in the largest one after it. */
+  readonly marksFirst: number | undefined;
+  readonly marksLater: number | undefined;
+  /** Of trades: from their time to this machine's clock. */
+  readonly age: Spread | undefined;
+  /** What our readers refuse, first; undefined if they have read every frame. */
+  readonly fault: string | undefined;
+}
+
+/** Lines of the report about lost connections and errors; further ones are only counted. */
+const LINES_MAX = 20;
+
+class Channel {
+  readonly subscription: UpstreamSubscription;
+  readonly #wantedMs: number;
+  readonly intervals = new Distribution();
+  readonly ages = new Distribution();
+  isConfirmed = false;
+  refused: string | undefined;
+  fault: string | undefined;
+  frames = 0;
+  marks: readonly [first: number, later: number] | undefined;
+  #firstMs: number | undefined;
+  #lastMs = 0;
+
+  constructor(subscription: UpstreamSubscription, wantedMs: number) {
+    this.subscription = subscription;
+    this.#wantedMs = wantedMs;
+  }
+
+  noteFrame(nowMs: number): void {
+    if (this.frames > 0) this.intervals.add(nowMs - this.#lastMs);
+    else this.#firstMs = Math.round(nowMs - this.#wantedMs);
+    this.#lastMs = nowMs;
+    this.frames++;
+  }
+
+  noteMarks(count: number): void {
+    const [first, later] = this.marks ?? [count, 0];
+    this.marks = [first, this.marks === undefined ? 0 : Math.max(later, count)];
+  }
+
+  get row(): SubscriptionRow {
+    const { subscription, isConfirmed, refused, frames, intervals, ages, fault } = this;
+    return {
+      ...{ subscription, isConfirmed, refused, frames, fault },
+      firstMs: this.#firstMs,
+      interval: intervals.spread,
+      marksFirst: this.marks?.[0],
+      marksLater: this.marks?.[1],
+      age: ages.spread,
+    };
+  }
+}
+
+export interface ProbePushOptions {
+  readonly clock: Clock;
+  wallMs(): number;
+  directory(): MarketDirectory;
+}
+
+export class ProbePush implements PushHandler {
+  readonly #options: ProbePushOptions;
+  readonly #channels: Channel[] = [];
+  #opened = 0;
+  #mishaps = 0;
+  /** Errors of the server and lost connections, in their order. */
+  readonly lines: string[] = [];
+
+  constructor(options: ProbePushOptions) {
+    this.#options = options;
+  }
+
+  want(subscription: UpstreamSubscription): void {
+    this.#channels.push(new Channel(subscription, this.#options.clock.nowMs()));
+  }
+
+  get wanted(): UpstreamSubscription[] {
+    return this.#channels.map(({ subscription }) => subscription);
+  }
+
+  get rows(): SubscriptionRow[] {
+    return this.#channels.map(({ row }) => row);
+  }
+
+  get connections(): number {
+    return this.#opened;
+  }
+
+  get mishaps(): number {
+    return this.#mishaps;
+  }
+
+  opened(): void {
+    this.#opened++;
+  }
+
+  acknowledged(subscription: UpstreamSubscription): void {
+    const channel = this.#find(subscription);
+    if (channel !== undefined) channel.isConfirmed = true;
+  }
+
+  refused(subscription: UpstreamSubscription, reason: string): void {
+    const channel = this.#find(subscription);
+    if (channel !== undefined) channel.refused ??= reason;
+    this.#noteLine(`${JSON.stringify(subscription)}: ${reason}`);
+  }
+
+  lost(reason: string): void {
+    this.#noteLine(`connection lost: ${reason}`);
+  }
+
+  #noteLine(line: string): void {
+    this.#mishaps++;
+    if (this.lines.length < LINES_MAX) this.lines.push(line);
+  }
+
+  #find(subscription: UpstreamSubscription): Channel | undefined {
+    const text = JSON.stringify(subscription);
+    return this.#channels.find((channel) => JSON.stringify(channel.subscription) === text);
+  }
+
+  message(name: string, data: unknown): void {
+    const channel = this.#channels.find(
+      ({ subscription: { type, coin } }) =>
+        type === name && (coin === undefined || coin === coinOf(data)),
+    );
+    if (channel === undefined) return;
+    channel.noteFrame(this.#options.clock.nowMs());
+    const fault = this.#read(channel, data);
+    if (fault !== undefined) channel.fault ??= fault.message;
+  }
+
+  #read(channel: Channel, data: unknown): Error | undefined {
+    const { type } = channel.subscription;
+    if (type === 'trades') return this.#readTrades(channel, data);
+    if (type === 'fastAssetCtxs' || type === 'allDexsAssetCtxs') {
+      const read = type === 'fastAssetCtxs' ? readFastFrame : readAllDexsAssetCtxs;
+      const reading = read(data, this.#options.directory());
+      if (reading instanceof DialectError) return reading;
+      channel.noteMarks(reading.prices.size);
+      const [skipped] = reading.skipped;
+      return skipped && new Error(`${skipped.name}: ${skipped.reason}`);
+    }
+    const accounts = readPushedAccounts(data);
+    return accounts instanceof DialectError ? accounts : undefined;
+  }
+
+  /** The first frame repeats old trades. */
+  #readTrades(channel: Channel, data: unknown): Error | undefined {
+    const read = readTrades(data);
+    if (read instanceof DialectError) return read;
+    const nowMs = this.#options.wallMs();
+    if (channel.frames > 1) for (const { time } of read.trades) channel.ages.add(nowMs - time);
+    return read.odd;
+  }
+}
+
+/** Of trades: all of one frame are of one coin. */
+function coinOf(data: unknown): unknown {
+  const [first] = Array.isArray(data) ? data : [];
+  return isJsonObject(first) ? first['coin'] : undefined;
+}

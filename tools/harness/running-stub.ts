@@ -1,0 +1,129 @@
+/** A stub exchange that runs in a process of its own, as a test drives it. */
+
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, Question } from '../stub-exchange/dialect-answers.ts';
+import type { FaultPlan } from '../stub-exchange/faults.ts';
+import { STUB_DEFAULTS, type StubOptions } from '../stub-exchange/stub-options.ts';
+import { Program } from './program.ts';
+
+const PROGRAM = path.join(import.meta.dirname, '../stub-exchange/stub-exchange.js');
+/** A stub runs for as long as its tests take. */
+const RUN_MS_MAX = 7_200_000;
+
+export interface StubReport {
+  readonly height: number;
+  readonly time: number;
+  readonly weight: {
+    /** The largest weight in any 60 s. */
+    readonly windowMax: number;
+    readonly total: number;
+    readonly countByType: Readonly<Record<string, number>>;
+    /** Requests over the limit. */
+    readonly refused: number;
+  };
+  readonly push: {
+    readonly connectionsMax: number;
+    readonly usersMax: number;
+    readonly subscriptionsMax: number;
+    readonly messagesMax: number;
+    readonly sent: number;
+    /** By the words of the refusal; closed sockets as "unknown coin". */
+    readonly refusals: Readonly<Record<string, number>>;
+  };
+  /** How often each fault was met. */
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+interface Cleanup {
+  after(clean: () => Promise<void> | void): void;
+}
+
+export type StubChoice = Partial<StubOptions> & Pick<StubOptions, 'file'>;
+
+export class RunningStub {
+  readonly options: StubOptions;
+  #program: Program;
+  #controlPort = 0;
+  port = 0;
+
+  private constructor(options: StubOptions) {
+    this.options = options;
+    this.#program = launch(options);
+  }
+
+  static async start(context: Cleanup, choice: StubChoice): Promise<RunningStub> {
+    const clock = { startTimeMs: Date.now(), anchorMs: Date.now() };
+    const stub = new RunningStub({ ...STUB_DEFAULTS, ...clock, ...choice });
+    context.after(() => stub.stop('SIGTERM'));
+    await stub.#untilListening();
+    return stub;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#program.child.pid ?? 0;
+  }
+
+  async #untilListening(): Promise<void> {
+    await this.#program.untilWritten('\n');
+    const { port, controlPort } = JSON.parse(this.#program.stdout.split('\n')[0]);
+    this.port = port;
+    this.#controlPort = controlPort;
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    this.#program.child.kill(signal);
+    await this.#program.ended;
+  }
+
+  /** On the same ports and the same ledger, as after a kill. */
+  async restart(): Promise<void> {
+    const { port, options } = this;
+    this.#program = launch({ ...options, port, controlPort: this.#controlPort });
+    await this.#untilListening();
+  }
+
+  report(): Promise<StubReport> {
+    return this.#command('report');
+  }
+
+  /** Makes blocks at once; returns the exchange's time. */
+  step(count = 1): Promise<number> {
+    return this.#command('step', { count });
+  }
+
+  setFaults(plan: FaultPlan): Promise<void> {
+    return this.#command('faults', plan);
+  }
+
+  /** Counts the weight from now on, for another follower. */
+  forgetWeight(): Promise<void> {
+    return this.#command('forget');
+  }
+
+  fix(question: Question, answer: Json): Promise<void> {
+    return this.#command('fix', { question, answer });
+  }
+
+  /** Whether the body, apart from its spelling, is one that was sent for the question. */
+  async hasServed(question: Question, body: string): Promise<boolean> {
+    const bodies: string[] = await this.#command('served', { question });
+    return bodies.some((one) => isDeepStrictEqual(JSON.parse(one), JSON.parse(body)));
+  }
+
+  async #command(name: string, body: object = {}): Promise<Json> {
+    const address = `http://127.0.0.1:${this.#controlPort}/${name}`;
+    const response = await fetch(address, { method: 'POST', body: JSON.stringify(body) });
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`the stub's ${name}: ${answer}`);
+    return JSON.parse(answer);
+  }
+}
+
+function launch(options: StubOptions): Program {
+  return new Program([process.execPath, PROGRAM, JSON.stringify(options)], {}, RUN_MS_MAX);
+}

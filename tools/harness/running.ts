@@ -1,0 +1,263 @@
+/** The service as an operator runs it: the built program on a data directory, and clients of it. */
+
+import assert from 'node:assert/strict';
+import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
+import type { Key } from '../../src/access/keys.ts';
+import { parseBudget } from '../../src/config/budget.ts';
+import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
+import { type Outcome, type Program, start } from './program.ts';
+
+/** What a test is handed, as far as it is needed here. */
+export interface Cleanup {
+  after(clean: () => Promise<void> | void): void;
+}
+
+/** Whatever is waited for has come long before; only a failing test waits this long. */
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 10;
+
+/** Looks again and again until there is something other than undefined or false. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  patienceMs = PATIENCE_MS,
+): Promise<Exclude<T, undefined | false>> {
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
+    if (performance.now() > deadlineMs) throw new Error(`waited in vain for ${what}`);
+    await sleep(LOOK_MS);
+  }
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Asked {
+  method?: string;
+  path: string;
+  headers?: OutgoingHttpHeaders;
+  body?: string;
+}
+
+/** A client with one connection, which it keeps. */
+export class Client {
+  readonly #port: number;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  send({ method = 'GET', path, headers = {}, body }: Asked): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const options = { port: this.#port, agent: this.#agent, method, path, headers };
+      const sent = request({ host: '127.0.0.1', ...options }, (response) => {
+        text(response).then(
+          (read) =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read }),
+          reject,
+        );
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** Asks as clients do; a question that is text already is sent as it stands. */
+  ask(secret: string, question: unknown, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
+    return this.send({
+      method: 'POST',
+      path: `/${secret}/info`,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof question === 'string' ? question : JSON.stringify(question),
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** The cheapest question that is always answered; its weight is 2. */
+export const LIGHT = {
+  type: 'clearinghouseState',
+  user: '0x00000000000000000000000000000000000000aa',
+};
+/** Its weight is 20. */
+export const HEAVY = { type: 'perpDeployAuctionStatus' };
+
+/** A line of the log, as pino writes it. */
+interface LogLine {
+  msg: string;
+  pid: number;
+  port?: number;
+}
+
+export class RunningService {
+  readonly program: Program;
+  readonly #clients: Client[] = [];
+
+  constructor(program: Program) {
+    this.program = program;
+  }
+
+  /** With a feed, the log is on standard error. */
+  log(message: string): LogLine[] {
+    const { stdout, stderr } = this.program;
+    const whole = [stdout, stderr].flatMap((text) => text.split('\n').slice(0, -1));
+    const lines = whole.filter((line) => line.startsWith('{'));
+    return lines.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg === message);
+  }
+
+  /** The processes that have begun to answer, in the order in which they did. */
+  get workerPids(): number[] {
+    return this.log('listening').map(({ pid }) => pid);
+  }
+
+  get port(): number {
+    return portOf(this.log('listening'));
+  }
+
+  get adminPort(): number {
+    return portOf(this.log('metrics'));
+  }
+
+  /** A client with a connection of its own, closed with the service. */
+  connect(): Client {
+    const client = new Client(this.port);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** One request on a connection of its own. */
+  async once(asked: Asked): Promise<Answer> {
+    const client = new Client(this.port);
+    try {
+      return await client.send(asked);
+    } finally {
+      client.close();
+    }
+  }
+
+  async metrics(): Promise<string> {
+    const client = new Client(this.adminPort);
+    try {
+      const { status, body } = await client.send({ path: '/metrics' });
+      return status === 200 ? body : '';
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Until every worker answers from at least this height. */
+  async untilCaughtUp(height: number): Promise<void> {
+    await until(`height ${height}`, async () => {
+      const seen = readSamples(await this.metrics()).get('perpinfo_ledger_height');
+      return seen !== undefined && seen >= height;
+    });
+  }
+
+  closeClients(): void {
+    for (const client of this.#clients) client.close();
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Outcome> {
+    this.closeClients();
+    this.program.child.kill(signal);
+    return this.program.ended;
+  }
+}
+
+function portOf([line]: readonly LogLine[]): number {
+  assert.ok(line?.port, 'the log names the port');
+  return line.port;
+}
+
+export interface ServiceOptions {
+  data: string;
+  workers?: number;
+  flags?: readonly string[];
+  /** Of its environment. */
+  variables?: Record<string, string>;
+  /** Where a test takes longer than most: after so long the service is killed. */
+  runMsMax?: number;
+}
+
+/** Starts the service on ports that the system picks, and waits until every worker listens. */
+export async function startService(
+  context: Cleanup,
+  { data, workers = 1, flags = [], variables, runMsMax }: ServiceOptions,
+): Promise<RunningService> {
+  const ports = ['--port', '0', '--admin-port', '0'];
+  // How a busy machine slows the service down is not what is tested; a flag that follows wins.
+  const patience = ['--overload-delay', '60000'];
+  const choice = ['--data', data, '--workers', `${workers}`];
+  const program = start(['serve', ...choice, ...ports, ...patience, ...flags], variables, runMsMax);
+  const service = new RunningService(program);
+  context.after(async () => void (await service.stop()));
+  await until('the service to listen', () => {
+    if (program.child.exitCode !== null) throw new Error(`it ended: ${program.stderr}`);
+    return service.workerPids.length >= workers;
+  });
+  return service;
+}
+
+/** As `perpinfo append` leaves it. */
+export async function makeLedger(data: string, lines: readonly string[]): Promise<string> {
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  return data;
+}
+
+export interface KeyTerms {
+  label?: string;
+  budget?: string;
+  expiresMs?: number;
+}
+
+/** As `perpinfo keys create` does, without the time that a process takes to start. */
+export async function createKey(
+  data: string,
+  { label = 'test', budget, expiresMs }: KeyTerms = {},
+): Promise<{ id: string; secret: string }> {
+  const store = await openEmbeddedKeys(data);
+  try {
+    const terms: Pick<Key, 'label' | 'budget' | 'expiresMs'> = {
+      label,
+      budget: budget === undefined ? undefined : parseBudget(budget),
+      expiresMs,
+    };
+    return store.create(terms);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Prometheus' text format: each sample, by its name and labels as they are written. */
+export function readSamples(metrics: string): Map<string, number> {
+  const samples = new Map<string, number>();
+  for (const line of metrics.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [, name, value] = /^([a-z0-9_]+(?:\{[^}]*\})?) (\S+)$/.exec(line) ?? [];
+    assert.ok(name, `a sample: ${line}`);
+    samples.set(name, Number(value));
+  }
+  return samples;
+}
+
+/** A port that somebody else listens on. */
+export async function takePort(context: Cleanup): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  context.after(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}

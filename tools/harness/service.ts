@@ -1,0 +1,139 @@
+/** `perpinfo serve`, as built, on a small data directory with keys, and requests to send to it. */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
+import type { Budget } from '../../src/config/budget.ts';
+import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
+import { type Outcome, type Program, start } from './program.ts';
+import { exchange, type RawResponse } from './raw-client.ts';
+import { simulateLines } from './simulated-lines.ts';
+import { makeTemporaryFolder } from './temporary-folder.ts';
+
+/** What a test is handed, as far as it is needed here. */
+export interface Cleanup {
+  after(clean: () => Promise<void>): void;
+}
+
+export const HEIGHT = 40;
+const LINES = simulateLines(HEIGHT, 'http');
+
+export interface PreparedData {
+  readonly folder: string;
+  /** The secret of a key without a budget. */
+  readonly key: string;
+}
+
+export interface Service extends PreparedData {
+  readonly port: number;
+  readonly program: Program;
+  /** Asks it to stop and waits for its end. */
+  stop(signal?: NodeJS.Signals): Promise<Outcome>;
+}
+
+/** A small ledger and a key to it. */
+export async function prepareData(context: Cleanup): Promise<PreparedData> {
+  const folder = await makeTemporaryFolder(context);
+  await appendAll(folder, LINES, NO_SNAPSHOTS);
+  return { folder, key: await createKey(folder) };
+}
+
+export async function createKey(folder: string, budget?: Budget): Promise<string> {
+  const store = await openEmbeddedKeys(folder);
+  try {
+    return store.create({ label: 'test', budget, expiresMs: undefined }).secret;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The simulated ledger is old: any age will do unless a test says otherwise. */
+const FLAGS = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--log-level', 'info'];
+
+/** How busy the machine is with other tests is no matter of this one; a flag would overrule it. */
+const PATIENT = { PERPINFO_OVERLOAD_DELAY: '60000' };
+
+/** A service runs for as long as its tests take. */
+const RUN_MS_MAX = 200_000;
+
+/** Starts the program and waits until it answers; it is gone when the test is. */
+export async function startService(
+  context: Cleanup,
+  flags: readonly string[] = [],
+): Promise<Service> {
+  const removals: (() => Promise<void>)[] = [];
+  const data = await prepareData({ after: (remove) => removals.push(remove) });
+  const args = ['serve', '--data', data.folder, ...FLAGS, ...flags];
+  const program = start(args, PATIENT, RUN_MS_MAX);
+  context.after(async () => {
+    program.child.kill('SIGKILL');
+    await program.ended;
+    // Not before: the service writes to the folder.
+    for (const remove of removals) await remove();
+  });
+  await program.untilWritten('"msg":"listening"');
+  const port = Number(/"port":(\d+),"msg":"listening"/.exec(program.stdout)?.[1]);
+  await untilReady(port);
+  return {
+    ...data,
+    port,
+    program,
+    async stop(signal = 'SIGTERM') {
+      program.child.kill(signal);
+      return program.ended;
+    },
+  };
+}
+
+async function untilReady(port: number): Promise<void> {
+  const request = formatRequest({ method: 'GET', path: '/health' });
+  while ((await exchange(port, request)).body.includes('"replaying"')) await sleep(20);
+}
+
+/** Memory of the process itself, in MiB, without files that it has mapped. */
+export function readRssMib({ child }: Program): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+/** A question that every ledger has an answer to. */
+export const QUESTION = JSON.stringify({ type: 'perpDeployAuctionStatus' });
+
+export interface RequestParts {
+  readonly method?: string;
+  readonly path: string;
+  readonly version?: string;
+  /** Host, Content-Type and Content-Length are added; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string | Buffer;
+}
+
+/** The bytes of a request. */
+export function formatRequest(parts: RequestParts): Buffer {
+  const { method = 'POST', path, version = '1.1', headers = {}, body = '' } = parts;
+  const isEmpty = method !== 'POST' && body.length === 0;
+  const all = {
+    Host: 'localhost',
+    'Content-Type': isEmpty ? undefined : 'application/json',
+    'Content-Length': isEmpty ? undefined : String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  const lines = Object.entries(all)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
+}
+
+/** The bytes of an ordinary question with a key. */
+export function formatQuestion(key: string, parts: Partial<RequestParts> = {}): Buffer {
+  return formatRequest({ path: `/${key}/info`, body: QUESTION, ...parts });
+}
+
+/** Asks an ordinary question on a connection of its own. */
+export function ask(
+  { port, key }: Pick<Service, 'port' | 'key'>,
+  parts: Partial<RequestParts> = {},
+): Promise<RawResponse> {
+  return exchange(port, formatQuestion(key, parts));
+}
