@@ -1,5 +1,6 @@
 /** Starts the page: takes the key out of the address, connects, and draws on every change. */
 
+import './styles/tokens.css';
 import './styles/base.css';
 import './styles/top.css';
 import './styles/panels.css';

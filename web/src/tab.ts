@@ -3,6 +3,7 @@
 import { pickDex, totalsOf } from './figures/all-dexes.ts';
 import type { LevelOrUnknown } from './figures/risk-levels.ts';
 import { groupRounded } from './figures/text.ts';
+import { readToken } from './parts/design-tokens.ts';
 import { nameOf, usersOnBoard } from './view/address-book.ts';
 import { EMPTY_PANEL, isCurrent, type View } from './view/view.ts';
 
@@ -14,15 +15,15 @@ const MARKS: Readonly<Record<LevelOrUnknown, string>> = {
   unknown: '',
 };
 
-const COLOURS: Readonly<Record<LevelOrUnknown, string>> = {
-  safe: '#0f766e',
-  watch: '#b45309',
-  danger: '#b91c1c',
-  unknown: '#6b7280',
-};
+/** A design token as part of a data URL. */
+function readIconColour(name: LevelOrUnknown | 'alarm'): string {
+  return encodeURIComponent(readToken(`icon-${name}`));
+}
 
-/** Accounts beyond their limits, in a corner of the icon. */
-const BADGE = "%3Ccircle cx='12.5' cy='3.5' r='3.5' fill='%23f59e0b'/%3E";
+/** A dot in a corner of the icon: accounts are beyond their limits. */
+const DOT_BEGIN = "%3Ccircle cx='12.5' cy='3.5' r='3.5' fill='";
+const DOT = /%3Ccircle[^/]*\/%3E/;
+const BACKGROUND = /(rx='3' fill=')[^']*/;
 const END = '%3C/svg%3E';
 
 /**
@@ -85,8 +86,9 @@ function drawIcon(level: LevelOrUnknown, hasAlarms: boolean): void {
   const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
   if (icon === null) return;
   icon.dataset['level'] = state;
+  const dot = hasAlarms ? `${DOT_BEGIN}${readIconColour('alarm')}'/%3E` : '';
   icon.href = icon.href
-    .replace(/fill='%23[0-9a-f]{6}'/, `fill='%23${COLOURS[level].slice(1)}'`)
-    .replace(BADGE, '')
-    .replace(END, `${hasAlarms ? BADGE : ''}${END}`);
+    .replace(BACKGROUND, `$1${readIconColour(level)}`)
+    .replace(DOT, '')
+    .replace(END, `${dot}${END}`);
 }

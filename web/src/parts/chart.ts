@@ -3,6 +3,7 @@
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
 import { formatClock, formatTick, formatTime, group } from '../figures/text.ts';
+import { readToken } from './design-tokens.ts';
 
 export interface Palette {
   readonly text: string;
@@ -14,15 +15,13 @@ export interface Palette {
 }
 
 function readPalette(): Palette {
-  const style = getComputedStyle(document.documentElement);
-  const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
-    text: read('muted'),
-    line: read('line'),
-    accent: read('accent'),
-    accentFill: read('accent-fill'),
-    accentFade: read('accent-fade'),
-    profit: read('profit'),
+    text: readToken('muted'),
+    line: readToken('line'),
+    accent: readToken('accent'),
+    accentFill: readToken('accent-fill'),
+    accentFade: readToken('accent-fade'),
+    profit: readToken('profit'),
   };
 }
 
