@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findReason, isUnwritable, muteDriver } from '../../src/ledger/embedded/disk-failure.ts';
+import { findReason, isUnwritable } from '../../src/ledger/embedded/disk-failure.ts';
+import { muteDriver } from '../../src/ledger/embedded/driver-output.ts';
 import { createOpeningError } from '../../src/ledger/embedded/lmdb-environment.ts';
 
 const FULL = Object.assign(new Error('No space left on device.'), { code: 28 });

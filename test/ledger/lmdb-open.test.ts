@@ -51,6 +51,33 @@ test('but not for ever, and not after another failure', async () => {
   assert.deepEqual(refused.counts, { opened: 1, closed: 1 });
 });
 
+test('a driver without the private parts opens in one step, and reports its own failure', async () => {
+  const environment = {};
+  const plain = async () => ({ open: () => environment }) as never;
+  assert.equal(await openLmdb(OPTIONS, plain), environment);
+  const { load } = createDriver(1, new Error('first failure'));
+  const withoutClose = async () => {
+    const { openAsClass } = (await load()) as { openAsClass(): { prototype: object } };
+    return {
+      openAsClass: () => {
+        const Store = openAsClass();
+        Reflect.deleteProperty(Store.prototype, 'close');
+        return Store;
+      },
+    } as never;
+  };
+  await assert.rejects(openLmdb(OPTIONS, withoutClose), { message: 'first failure' });
+});
+
+test('this version of the driver has the private parts that opening needs', async (t) => {
+  const { openAsClass } = await import('lmdb');
+  assert.equal(typeof openAsClass, 'function');
+  const Store = openAsClass({ path: await makeTemporaryFolder(t) }) as unknown as {
+    prototype: { close: unknown };
+  };
+  assert.equal(typeof Store.prototype.close, 'function');
+});
+
 const OPENER = fileURLToPath(new URL('./opener.js', import.meta.url));
 const OPENERS = 3;
 const ROUNDS = scale(10, 150);

@@ -10,24 +10,6 @@ interface DriverError extends Error {
   readonly commitError?: Promise<never>;
 }
 
-let isDriverMuted = false;
-
-/**
- * The driver prints a failed commit, with its stack, and then rejects. We report the rejection, so the
- * print is suppressed; other output passes.
- */
-export function muteDriver(): void {
-  if (isDriverMuted) return;
-  isDriverMuted = true;
-  // biome-ignore lint/suspicious/noConsole: intercepts the driver's output; this code prints nothing.
-  const print = console.error;
-  console.error = (...values: unknown[]) => {
-    const [first] = values;
-    const isOfDriver = first instanceof Error && typeof (first as DriverError).code === 'number';
-    if (!isOfDriver) print(...values);
-  };
-}
-
 /** Unwraps the reason of a driver's error from its promise. */
 export async function findReason(error: unknown): Promise<Error> {
   const { commitError } = error as DriverError;

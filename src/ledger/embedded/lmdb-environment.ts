@@ -3,7 +3,8 @@
 import path from 'node:path';
 import type { RootDatabase, RootDatabaseOptions } from 'lmdb';
 import { LedgerError } from '../ledger.ts';
-import { describeDiskFailure, muteDriver } from './disk-failure.ts';
+import { describeDiskFailure } from './disk-failure.ts';
+import { muteDriver } from './driver-output.ts';
 import { syncFolder } from './durable-file.ts';
 import { EnvironmentLock } from './environment-lock.ts';
 import { makeFolder, readStat } from './folder.ts';

@@ -14,7 +14,9 @@ const OPENINGS_MAX = 50;
 /** Between two attempts, on average; at random, so that processes do not stay in each other's way. */
 const PAUSE_MS = 10;
 
-type Driver = Pick<typeof import('lmdb'), 'openAsClass'>;
+/** `openAsClass` is not documented, so it may be missing in another version (docs/internals/private-hooks.md). */
+type Driver = Pick<typeof import('lmdb'), 'open'> &
+  Partial<Pick<typeof import('lmdb'), 'openAsClass'>>;
 
 /** The driver is loaded lazily: not every command needs it. */
 export async function openLmdb<V>(
@@ -32,21 +34,25 @@ export async function openLmdb<V>(
   }
 }
 
-/** What `open` of the driver does, in two steps: the second one fails if the locks are destroyed. */
+/**
+ * What `open` of the driver does, in two steps: the second one fails if the locks are destroyed. Without
+ * the two steps, the environment stays open after a failure, and later attempts fail as well.
+ */
 function openOnce<V>(
-  { openAsClass }: Driver,
+  { open, openAsClass }: Driver,
   options: RootDatabaseOptionsWithPath,
 ): RootDatabase<V, string> {
+  if (openAsClass === undefined) return open<V, string>(options);
   const Store = openAsClass<V, string>({ ...options }) as unknown as StoreClass<V>;
   try {
     return new Store(null, { isRoot: true, ...options });
   } catch (error) {
-    Store.prototype.close.call({ isRoot: true });
+    Store.prototype.close?.call({ isRoot: true });
     throw error;
   }
 }
 
 interface StoreClass<V> {
   new (name: null, options: object): RootDatabase<V, string>;
-  readonly prototype: { close(this: { isRoot: boolean }): unknown };
+  readonly prototype: { close?(this: { isRoot: boolean }): unknown };
 }

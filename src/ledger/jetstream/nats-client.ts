@@ -1,7 +1,7 @@
 /** The options of the NATS client, and how it chooses a server. */
 
 import { readFileSync } from 'node:fs';
-import type { NatsConnection, NodeConnectionOptions, Server } from '@nats-io/transport-node';
+import type { NodeConnectionOptions, Server } from '@nats-io/transport-node';
 import type { NatsAddress } from '../../config/nats-address.ts';
 import { LedgerError } from '../ledger.ts';
 
@@ -37,17 +37,6 @@ export async function loadModules() {
     import('@nats-io/obj'),
   ]);
   return { transport, stream, kv, objects };
-}
-
-/**
- * Destroys the socket of a stale connection. The client would first flush its buffer, which to an
- * unresponsive peer takes until TCP gives up, after a quarter of an hour.
- */
-export function dropSocket(connection: NatsConnection): void {
-  const { protocol } = connection as {
-    protocol?: { transport?: { socket?: { destroy(): void } } };
-  };
-  protocol?.transport?.socket?.destroy();
 }
 
 /** The least recently tried server, so that the one just left is tried last. */

@@ -6,9 +6,9 @@ import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { isUnavailable, LedgerError } from '../ledger.ts';
+import { dropSocket } from './drop-socket.ts';
 import {
   connectionOptions,
-  dropSocket,
   loadModules,
   type NatsModules,
   type NatsOptions,
