@@ -39,7 +39,7 @@ export const serve: Command<(typeof settings)[number]> = {
     'keeps answering when the input ends, and when a block is refused or cannot be stored: /health\n' +
     'is then 503 (feed_failed) until more blocks arrive, and the final exit code is 1.\n' +
     'With --follow URL, that process follows a server that speaks the same interface: accounts that\n' +
-    'are asked for are read from it, recorded, and kept current. See docs/follow.md.',
+    'are asked for are read from it, recorded, and kept current. See docs/guide/follow.md.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
   async run({ settings: chosen, signal, terminal }) {

@@ -1,4 +1,4 @@
-/** Generates docs/configuration.md from the table of settings; as a program, prints it. */
+/** Generates docs/reference/settings.md from the table of settings; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
 import {

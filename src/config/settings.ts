@@ -667,7 +667,7 @@ function group(title: string, declarations: Declarations): SettingGroup {
   };
 }
 
-/** In the order of docs/configuration.md. */
+/** In the order of docs/reference/settings.md. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   group('Ledger', LEDGER),
   group('Feed: append, serve --feed', FEED),

@@ -34,6 +34,8 @@ function describeUnknown(name: string): string {
   const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
   const likely = findLikelyName(name.slice(PREFIX.length).toUpperCase(), KNOWN_ENDS);
   const advice =
-    likely === undefined ? 'docs/configuration.md lists all' : `did you mean ${PREFIX}${likely}?`;
+    likely === undefined
+      ? 'docs/reference/settings.md lists all'
+      : `did you mean ${PREFIX}${likely}?`;
   return `the variable ${shown} is ignored, it is no setting: ${advice}`;
 }

@@ -257,7 +257,7 @@ export function readEvent(source: unknown): Event {
     const type = fields.take('type');
     const read = READER_BY_TYPE.get(type);
     if (read === undefined)
-      throw new Refusal('type', type, 'a type of event listed in docs/events.md');
+      throw new Refusal('type', type, 'a type of event listed in docs/reference/events.md');
     return { type, fields: read(fields) } as Event;
   });
 }

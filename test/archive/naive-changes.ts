@@ -6,7 +6,7 @@ import { foldBlock } from '../../tools/naive-twin/naive-fold.ts';
 import type { NaiveState } from '../../tools/naive-twin/naive-state.ts';
 
 export interface Change {
-  /** In the order of docs/api.md. */
+  /** In the order of docs/reference/questions.md. */
   readonly causes: readonly string[];
 }
 

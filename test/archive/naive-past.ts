@@ -1,6 +1,6 @@
 /**
  * What a ledger's past was, from a naive replay of all blocks since the first: plain maps and bigints,
- * and docs/api.md. It is told which blocks an archive has seen, and of which it has only the state.
+ * and docs/reference/questions.md. It is told which blocks an archive has seen, and of which it has only the state.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** The lines of the README and of docs/clients.md are pasted into a terminal beside a running demo. */
+/** The lines of the README and of docs/guide/clients.md are pasted into a terminal beside a running demo. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { fencedBlocks, readDocument } from '../docs/documents.ts';
 import { LONG_ONLY } from '../scale.ts';
 
 const README = readDocument('README.md');
-const CLIENTS = readDocument('docs/clients.md');
+const CLIENTS = readDocument('docs/guide/clients.md');
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const noCurl = hasCurl ? false : 'curl is not installed here';
 /** What Node 20 needs to have the WebSocket of browsers. */
@@ -57,7 +57,9 @@ async function paste(command: readonly string[]): Promise<string> {
 }
 
 /** Of the whole answer; the README's is trimmed. */
-const SHAPE = shapeOf(JSON.parse(blockWith(readDocument('docs/api.md'), 'json', 'marginSummary')));
+const SHAPE = shapeOf(
+  JSON.parse(blockWith(readDocument('docs/reference/questions.md'), 'json', 'marginSummary')),
+);
 
 test("the README's question, after the line of the demo, is answered", {
   skip: noCurl,
@@ -102,7 +104,9 @@ test("the page's lines for Python get an account", { skip: noRequests }, async (
 });
 
 test("the page's and the API's lines for curl are answered", { skip: noCurl }, async () => {
-  const lines = [CLIENTS, readDocument('docs/api.md')].map((page) => blockWith(page, 'sh', 'curl'));
+  const lines = [CLIENTS, readDocument('docs/reference/http.md')].map((page) =>
+    blockWith(page, 'sh', 'curl'),
+  );
   for (const line of lines) {
     const answer = await paste(['bash', '-c', `${exported}\n${line}`]);
     assert.match(answer, /null|"currentGas"/);

@@ -104,7 +104,7 @@ test(
 );
 
 test(
-  'a damaged ledger is repaired as docs/operations.md says, and its keys stay',
+  'a damaged ledger is repaired as docs/guide/troubleshooting.md says, and its keys stay',
   LONG_ONLY,
   async (context) => {
     const address = await newLedger(30);

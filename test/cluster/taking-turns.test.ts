@@ -1,4 +1,4 @@
-/** Two services on one folder take turns behind nginx, by the commands of docs/operations.md. */
+/** Two services on one folder take turns behind nginx, by the commands of docs/guide/restarts.md. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -57,7 +57,7 @@ class Feed {
 }
 
 const [START, RESTART] = fencedBlocks(
-  readSections(readDocument('docs/operations.md'), 2).get('Restart without a gap') ?? '',
+  readSections(readDocument('docs/guide/restarts.md'), 2).get('Restart without a gap') ?? '',
   'sh',
 );
 

@@ -1,4 +1,4 @@
-/** docs/api.md is held against the declarations of questions and the table of errors. */
+/** The reference of questions is compared with their declarations, and the tables of errors, push and weights too. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,8 +10,10 @@ import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
 import { formatShare, SHARE_TEXTS, WEIGHT_SHARES } from '../../src/info/surcharge.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
-const API = readDocument('docs/api.md');
-const SECTIONS = readSections(API, 4);
+const QUESTIONS = readDocument('docs/reference/questions.md');
+const SECTIONS = readSections(QUESTIONS, 3);
+const ERRORS = readDocument('docs/reference/errors.md');
+const WEIGHTS = readDocument('docs/reference/weights.md');
 const ANSWERS = new Map(ALL_TYPES.map(({ type, example }) => [type, example.answer]));
 
 /** A text such as "<meta>" stands for the example answer of that type. */
@@ -30,7 +32,7 @@ function describeFields(request: RequestType | HistoryType): string {
   const names = Object.entries(fields).map(
     ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
   );
-  const end = 'shares' in request ? `${weight}, or [more](#shares).` : `${weight}`;
+  const end = 'shares' in request ? `${weight}, or [more](weights.md#shares).` : `${weight}`;
   return `Fields: ${names.join(', ') || 'none'}. Weight: ${end}`;
 }
 
@@ -51,15 +53,16 @@ test('each question is shown with its fields, its weight, an example and its ans
 test('every field that a question has is explained', () => {
   const names = new Set(ALL_TYPES.flatMap(({ fields }) => Object.keys(fields)));
   const listed = Array.from(
-    API.matchAll(/^\| `(users?|dex|id|coin|from|to|step)` \|/gm),
+    QUESTIONS.matchAll(/^\| `(users?|dex|id|coin|from|to|step)` \|/gm),
     ([, name]) => name,
   );
   assert.deepEqual(listed.sort(), [...names].sort());
 });
 
 test('the table of subscriptions is that of the code', () => {
-  const section = readSections(API, 2).get('Push') ?? '';
-  const rows = section.matchAll(/^\| `(\w+)` \| (?:`(\w+)`|none: .*?) \| .*\|$/gm);
+  const rows = readDocument('docs/reference/push.md').matchAll(
+    /^\| `(\w+)` \| (?:`(\w+)`|none: .*?) \| .*\|$/gm,
+  );
   const listed = Array.from(rows, ([, type, name]) => `${type} ${name}`);
   const pushed = REQUEST_TYPES.flatMap(({ type, pushedAs }) =>
     pushedAs === undefined ? [] : [`${type} ${pushedAs === AS_DATA ? undefined : pushedAs}`],
@@ -68,7 +71,7 @@ test('the table of subscriptions is that of the code', () => {
 });
 
 test('the table of errors is that of the code', () => {
-  const rows = API.matchAll(/^\| (\d{3}) \| `(\w+)` \| (.*) \|$/gm);
+  const rows = ERRORS.matchAll(/^\| (\d{3}) \| `(\w+)` \| (.*) \|$/gm);
   const listed = Array.from(rows, ([, status, code, meaning]) => `${status} ${code}: ${meaning}`);
   const expected = Object.entries(REQUEST_ERRORS).map(
     ([code, { status, meaning }]) => `${status} ${code}: ${meaning}`,
@@ -77,7 +80,7 @@ test('the table of errors is that of the code', () => {
 });
 
 test('the example of an error has the form of an error', () => {
-  const [example] = fencedBlocks(readSections(API, 2).get('Errors') ?? '', 'json');
+  const [example] = fencedBlocks(ERRORS, 'json');
   const shown = JSON.parse(example);
   assert.deepEqual(
     shown,
@@ -86,8 +89,7 @@ test('the example of an error has the form of an error', () => {
 });
 
 test('the table of weights has every question that does not weigh 20', () => {
-  const table = readSections(API, 2).get('Weights and budgets') ?? '';
-  const rows = table.split('\n').filter((line) => /^\| `\w+` \| \d+/.test(line));
+  const rows = WEIGHTS.split('\n').filter((line) => /^\| `\w+` \| \d+/.test(line));
   const listed = rows.map((row) => row.match(/\w+/g)?.slice(0, 2));
   const light = REQUEST_TYPES.filter(({ weight }) => weight !== 20);
   assert.deepEqual(
@@ -97,7 +99,7 @@ test('the table of weights has every question that does not weigh 20', () => {
 });
 
 test('the table of shares is that of the code', () => {
-  const table = readSections(API, 3).get('Shares') ?? '';
+  const table = readSections(WEIGHTS, 2).get('Shares') ?? '';
   const rows = Array.from(table.matchAll(/^\| (.*) \| ([\d/]+) \|$/gm), ([, text, share]) => [
     text,
     share,
@@ -110,13 +112,15 @@ test('the table of shares is that of the code', () => {
 });
 
 test('the histories that have no tag are named where tags are described', () => {
-  const [, list = ''] = /^- (`accountHistory`.*?), also with/m.exec(API) ?? [];
+  const [, list = ''] =
+    /^- (`accountHistory`.*?), also with/m.exec(readDocument('docs/reference/http.md')) ?? [];
   const histories = ALL_TYPES.filter((request) => 'shares' in request).map(({ type }) => type);
   assert.deepEqual(list.match(/\w+History|portfolio/g), histories);
 });
 
 test('the types that are passed on are those of the code', () => {
-  const table = readSections(API, 3).get('Questions that are passed on') ?? '';
+  const page = readDocument('docs/reference/upstream.md');
+  const table = readSections(page, 2).get('Questions that are passed on') ?? '';
   const rows = table.split('\n').filter((line) => line.startsWith('| '));
   const listed = rows.flatMap((row) => row.match(/(?<=`)\w+(?=`)/g) ?? []);
   assert.deepEqual(listed.sort(), listForwardedTypes().sort());

@@ -101,7 +101,7 @@ test('nginx proxies to every replica once it is healthy, and retries elsewhere o
 });
 
 test('the proxies wait for longer than a sound service is silent, and not much longer', () => {
-  const limits = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const limits = readFileSync(path.join(PROJECT, 'docs/reference/limits.md'), 'utf8');
   const [, longSeconds] = /^\| time until a long answer is ready \| (\d+) s \|/m.exec(limits) ?? [];
   const settings = readSettings(serve.settings, new Map(), { PERPINFO_DATA: '/data' });
   const { minHeightWait, followWait, idleTimeout } = settings;

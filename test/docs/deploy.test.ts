@@ -207,7 +207,7 @@ async function exportedNames(): Promise<Set<string>> {
 
 test('the alarms use metrics that are documented, and look at both signs of the lag', () => {
   const text = readFileSync(path.join(PROJECT, 'deploy/alerts.yaml'), 'utf8');
-  const documented = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const documented = readFileSync(path.join(PROJECT, 'docs/reference/metrics.md'), 'utf8');
   const rules = Array.from(text.matchAll(/^ +expr: (.+)$/gm), ([, rule]) => rule);
   const names = rules.flatMap((rule) => rule.match(/perpinfo_\w+/g) ?? []);
   assert.ok(names.length >= rules.length);
@@ -218,7 +218,7 @@ test('the alarms use metrics that are documented, and look at both signs of the 
 });
 
 test('the documents and the shipped cluster name versions of NATS that agree', () => {
-  const documented = readFileSync(path.join(PROJECT, 'docs/operations.md'), 'utf8');
+  const documented = readFileSync(path.join(PROJECT, 'docs/guide/several-machines.md'), 'utf8');
   const [, needed] = /jetstream\), server (\d+\.\d+)\.\d+ or later/.exec(documented) ?? [];
   const images = readLines('deploy/cluster/compose.yaml').flatMap(
     (line) => /image: nats:(\d+\.\d+)-/.exec(line)?.[1] ?? [],

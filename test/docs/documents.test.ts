@@ -9,7 +9,7 @@ import { PROJECT } from '../../tools/harness/paths.ts';
 import { listDocuments, readDocument, withoutFences } from './documents.ts';
 
 const DOCUMENTS = listDocuments();
-const LINES_MAX = { 'README.md': 160, 'ARCHITECTURE.md': 150 };
+const LINES_MAX = { 'README.md': 170, 'ARCHITECTURE.md': 150 };
 const LINE_LENGTH_MAX = 120;
 const PARAGRAPH_LINES_MAX = 6;
 /** A longer row is read sideways. */
@@ -112,12 +112,12 @@ test('scripts that the documents name exist', () => {
   }
 });
 
-test('docs/configuration.md is what the table of settings gives: npm run docs:configuration', () => {
-  assert.equal(readDocument('docs/configuration.md'), formatConfiguration());
+test('docs/reference/settings.md is what the table of settings gives: npm run docs:configuration', () => {
+  assert.equal(readDocument('docs/reference/settings.md'), formatConfiguration());
 });
 
 test('settings that the documents name exist', () => {
-  const known = new Set(readDocument('docs/configuration.md').match(/(?<=`)--[a-z-]+/g));
+  const known = new Set(readDocument('docs/reference/settings.md').match(/(?<=`)--[a-z-]+/g));
   for (const name of PRESENT.filter((document) =>
     /^(README|docs\/(?!decisions\/dep))/.test(document),
   )) {

@@ -1,4 +1,4 @@
-/** docs/events.md has an example of every event, and its examples make a ledger. */
+/** docs/reference/events.md has an example of every event, and its examples make a ledger. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { run } from '../../tools/harness/program.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
-const SECTIONS = readSections(readDocument('docs/events.md'), 3);
+const SECTIONS = readSections(readDocument('docs/reference/events.md'), 3);
 const TIME_MS = 1_758_556_800_000;
 /** Delegations are locked for a day; one is undelegated two examples later. */
 const DAY_MS = 86_400_000;
@@ -52,7 +52,7 @@ test('the page shows the refusal that a bad block gets', async (context) => {
     { height: 2, time: TIME_MS, events: [{ ...fill, sz: '0.0000001' }] },
   ].map((block) => JSON.stringify(block));
   const { code, stderr } = await run(['append', '--data', folder], { input: lines.join('\n') });
-  const [shown] = fencedBlocks(readDocument('docs/events.md'), 'text').filter((text) =>
+  const [shown] = fencedBlocks(readDocument('docs/reference/events.md'), 'text').filter((text) =>
     text.startsWith('perpinfo: '),
   );
   assert.equal(code, 1);

@@ -1,4 +1,4 @@
-/** docs/guarantees.md names a test for every promise, and every test that it names is there. */
+/** docs/reference/guarantees.md names a test for every promise, and every test that it names is there. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const NAMED_TEST = /^- `([\w/-]+)`: (.+)$/gm;
 /** Whatever differs from run to run, on the page and in the code. */
 const VARYING = /…|\$\{[^}]*\}/;
 
-const promises = [...readSections(readDocument('docs/guarantees.md'), 2)].filter(
+const promises = [...readSections(readDocument('docs/reference/guarantees.md'), 2)].filter(
   ([title]) => !NO_PROMISES.includes(title),
 );
 

@@ -1,10 +1,10 @@
-/** The tables of docs/operations.md#limits: every limit of the code, with the code's own figures. */
+/** The tables of docs/reference/limits.md: every limit of the code, with the code's own figures. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../src/config/settings.ts';
 import { readSources } from '../structure/sources.ts';
-import { readDocument, readSections } from './documents.ts';
+import { readDocument } from './documents.ts';
 
 interface Row {
   readonly limit: string;
@@ -258,7 +258,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'upstream/channel/socket/socket-server.ts UNREAD_BYTES_MAX',
     'upstream/channel/wanted-messages.ts KEY_ID_LENGTH_MAX',
   ],
-  'fields of questions that are passed on, in docs/api.md': [
+  'fields of questions that are passed on, in docs/reference/upstream.md': [
     'info/unknown-fields.ts DEPTH_MAX',
     'info/unknown-fields.ts FIELDS_MAX',
     'info/unknown-fields.ts LENGTH_MAX',
@@ -309,8 +309,7 @@ const [TABLE, FOLLOWER_TABLE] = readTables();
 
 /** The rows of each table of the section, by their first cell. */
 function readTables(): Map<string, Row>[] {
-  const section = readSections(readDocument('docs/operations.md'), 2).get('Limits') ?? '';
-  return section
+  return readDocument('docs/reference/limits.md')
     .split(/^\|---.*\n/m)
     .slice(1)
     .map((part) => {
@@ -406,7 +405,7 @@ test('every constant that limits what clients can reach has a row, or a reason t
     .filter(([, name]) => LIMIT_NAME.test(name) && !TIME_NAME.test(name))
     .map((found) => found.join(' '));
   const missing = names.filter((name) => !listed.includes(name) && !reasons.includes(name));
-  assert.deepEqual(missing, [], 'constants without a row in docs/operations.md#limits');
+  assert.deepEqual(missing, [], 'constants without a row in docs/reference/limits.md');
   const gone = reasons.filter((name) => !names.includes(name));
   assert.deepEqual(gone, [], 'constants that are not in the code any more');
 });

@@ -1,4 +1,4 @@
-/** docs/operations.md is held against the commands, the metrics and the states of health. */
+/** The references of commands, metrics and health are compared with the code. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,8 +11,7 @@ import { Metrics } from '../../src/service/metrics.ts';
 import { run } from '../../tools/harness/program.ts';
 import { readDocument, readSections } from './documents.ts';
 
-const OPERATIONS = readDocument('docs/operations.md');
-const SECTIONS = readSections(OPERATIONS, 2);
+const METRICS = readDocument('docs/reference/metrics.md');
 
 /** What stands in backquotes at the beginning of each row. */
 function firstCells(text: string): string[] {
@@ -28,7 +27,7 @@ test('the page lists every metric with its type, and no other', async () => {
   const exported = (await registry.getMetricsAsJSON())
     .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))
     .map(({ name, type }) => `${name} ${type}`);
-  const rows = (SECTIONS.get('Metrics') ?? '').matchAll(/^\| `(\w+)` \| (\w+) \|/gm);
+  const rows = METRICS.matchAll(/^\| `(\w+)` \| (\w+) \|/gm);
   const listed = Array.from(rows, ([, name, type]) => `${name} ${type}`);
   assert.deepEqual(listed.sort(), exported.sort());
 });
@@ -39,19 +38,19 @@ test('the page lists every command of the help', async () => {
     stdout.matchAll(/^ {2}([a-z]+)(?: [a-z]+)? {2,}/gm),
     ([, name]) => name,
   );
-  const [introduction] = OPERATIONS.split('\n## ');
+  const [introduction] = readDocument('docs/reference/commands.md').split('\n## ');
   const listed = firstCells(introduction).map((cell) => cell.split(' ')[0]);
   assert.deepEqual(listed.sort(), [...new Set(commands)].sort());
 });
 
 test('the page explains every status of health', () => {
   const { status } = JSON.parse(formatOpenApi()).components.schemas.Health.properties;
-  assert.deepEqual(firstCells(SECTIONS.get('Health') ?? ''), status.enum);
+  assert.deepEqual(firstCells(readDocument('docs/reference/health.md')), status.enum);
 });
 
 test('the page explains every reason to leave the fast lane', () => {
   const [, union] =
     /type LaneExit =([^;]*);/.exec(readDocument('src/http/answering/counters.ts')) ?? [];
   const reasons = Array.from(union.matchAll(/'(\w+)'/g), ([, reason]) => reason);
-  assert.deepEqual(firstCells(SECTIONS.get('Serve') ?? ''), reasons);
+  assert.deepEqual(firstCells(readSections(METRICS, 2).get('The fast lane') ?? ''), reasons);
 });

@@ -36,9 +36,9 @@ function trimTo(shown: unknown, answer: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-test("the README's answer is the one that the operations page asks for offline", async (context) => {
+test("the README's answer is the one that the page about commands asks for offline", async (context) => {
   const folder = await makeTemporaryFolder(context);
-  const lines = blockWith(readDocument('docs/operations.md'), 'sh', 'perpinfo simulate');
+  const lines = blockWith(readDocument('docs/reference/commands.md'), 'sh', 'perpinfo simulate');
   const program = startScript(folder, lines);
   program.child.stdin.end();
   const { code, stdout, stderr } = await program.ended;
@@ -48,9 +48,9 @@ test("the README's answer is the one that the operations page asks for offline",
   assert.deepEqual(shown, trimTo(shown, answer));
 });
 
-test("the README's question is the one that the operations page asks", () => {
+test("the README's question is the one that the page about commands asks", () => {
   const question = /'(\{.*\})'/.exec(blockWith(README, 'sh', 'curl'))?.[1] ?? '';
-  assert.ok(readDocument('docs/operations.md').includes(question));
+  assert.ok(readDocument('docs/reference/commands.md').includes(question));
 });
 
 test("the README's three commands make a key, append blocks, and serve them", async (context) => {
@@ -98,10 +98,10 @@ test('what the README counts is counted', () => {
 });
 
 test('what the README changes in a client is in the page about clients', () => {
-  const rows = [...README.matchAll(/^\| \[.*\]\(docs\/clients\.md#\w+\) \| `(.*)` \|$/gm)];
+  const rows = [...README.matchAll(/^\| \[.*\]\(docs\/guide\/clients\.md#\w+\) \| `(.*)` \|$/gm)];
   assert.equal(rows.length, 3);
   for (const [, change] of rows)
-    assert.ok(readDocument('docs/clients.md').includes(change), change);
+    assert.ok(readDocument('docs/guide/clients.md').includes(change), change);
 });
 
 test("the README's figures are those of the page about performance", () => {

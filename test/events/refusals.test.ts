@@ -57,7 +57,7 @@ test('a refused block says which one, which event and which field, and why', () 
   assert.deepEqual({ height, index, field }, { height: 7, index: 1, field: 'type' });
   assert.ok(cause instanceof Refusal);
   assert.equal(cause.value, 'order');
-  assert.equal(cause.expected, 'a type of event listed in docs/events.md');
+  assert.equal(cause.expected, 'a type of event listed in docs/reference/events.md');
 });
 
 test('what is invisible in a text or in the name of a field is shown by its number', () => {
@@ -75,7 +75,7 @@ test('what is invisible in a text or in the name of a field is shown by its numb
 
 test('texts and names of fields are shown up to 60 characters', () => {
   const [fits, tooLong] = ['x'.repeat(60), 'x'.repeat(61)];
-  const type = 'expected a type of event listed in docs/events.md';
+  const type = 'expected a type of event listed in docs/reference/events.md';
   assert.equal(refusalOf({ type: fits }).message, `type: got "${fits}", ${type}`);
   assert.equal(
     refusalOf({ type: tooLong }).message,

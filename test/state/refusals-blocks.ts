@@ -239,7 +239,7 @@ const FRAMES: readonly RefusedLine[] = [
   [
     'an event 100,000 objects deep',
     lineEndingIn(DEEP_OBJECT),
-    `${FIRST}: type: got nothing, expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got nothing, expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'an amount 100,000 arrays deep',
@@ -249,67 +249,67 @@ const FRAMES: readonly RefusedLine[] = [
   [
     'an event without a type',
     nextLine({}),
-    `${FIRST}: type: got nothing, expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got nothing, expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a type of null',
     nextLine({ type: null }),
-    `${FIRST}: type: got null, expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got null, expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a type that is a number',
     nextLine({ type: 1 }),
-    `${FIRST}: type: got 1, expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got 1, expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a type that is an array of one',
     nextLine({ type: ['transfer'] }),
-    `${FIRST}: type: got an array of 1, expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got an array of 1, expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'an unknown type',
     nextLine({ type: 'order' }),
-    `${FIRST}: type: got "order", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "order", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a type in another case',
     nextLine({ type: 'Transfer' }),
-    `${FIRST}: type: got "Transfer", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "Transfer", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'the type __proto__',
     nextLine({ type: '__proto__' }),
-    `${FIRST}: type: got "__proto__", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "__proto__", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'the type constructor',
     nextLine({ type: 'constructor' }),
-    `${FIRST}: type: got "constructor", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "constructor", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'the type toString',
     nextLine({ type: 'toString' }),
-    `${FIRST}: type: got "toString", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "toString", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'the type hasOwnProperty',
     nextLine({ type: 'hasOwnProperty' }),
-    `${FIRST}: type: got "hasOwnProperty", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "hasOwnProperty", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a type of a megabyte',
     nextLine({ type: 't'.repeat(1_000_000) }),
-    `${FIRST}: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"… (1000000 characters), expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a key twice, the last one wrong',
     lineEndingIn('{"type":"transfer","type":"order"}'),
-    `${FIRST}: type: got "order", expected a type of event listed in docs/events.md`,
+    `${FIRST}: type: got "order", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a bad event between good ones',
     nextLine(END, { type: 'order' }, AGAIN),
-    `${SECOND}: type: got "order", expected a type of event listed in docs/events.md`,
+    `${SECOND}: type: got "order", expected a type of event listed in docs/reference/events.md`,
   ],
   [
     'a second end of an auction',

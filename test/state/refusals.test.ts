@@ -246,7 +246,7 @@ test('a block that makes every table grow is undone too', () => {
   const index = GOOD_EVENTS.length + events.length;
   assertRefused(
     nextLine(...events, { type: 'order' }),
-    `block 4, event ${index}: type: got "order", expected a type of event listed in docs/events.md`,
+    `block 4, event ${index}: type: got "order", expected a type of event listed in docs/reference/events.md`,
   );
 });
 

@@ -1,4 +1,4 @@
-/** The text of amounts as docs/events.md describes it, by pattern and bigint. */
+/** The text of amounts as docs/reference/events.md describes it, by pattern and bigint. */
 
 import { halfUp, type Rational, rational, times } from './rational.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The account figures, line by line from the table in docs/api.md, in dollars as fractions.
+ * The account figures, line by line from the table in docs/reference/figures.md, in dollars as fractions.
  * Names in here are the table's own.
  */
 
@@ -319,7 +319,7 @@ function positionOut(figures: AccountFigures['positions'][number]): object {
   };
 }
 
-/** The whole answer, its keys in the order of docs/api.md. */
+/** The whole answer, its keys in the order of docs/reference/questions.md. */
 export function writeFigures(figures: AccountFigures, time: number): string {
   return JSON.stringify({
     marginSummary: summaryOut(figures.marginSummary),

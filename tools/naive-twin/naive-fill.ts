@@ -1,4 +1,4 @@
-/** What a fill does to a user's cash and position, from docs/events.md. */
+/** What a fill does to a user's cash and position, from docs/reference/events.md. */
 
 import type { NaiveAccount, NaiveHolding, NaiveMarket, NaivePosition } from './naive-state.ts';
 import { floor, rational } from './rational.ts';

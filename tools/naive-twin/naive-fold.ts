@@ -1,5 +1,5 @@
 /**
- * The fold's twin: every event of docs/events.md on plain maps and objects. A block works on a
+ * The fold's twin: every event of docs/reference/events.md on plain maps and objects. A block works on a
  * deep copy of the state, so that refusing it is throwing the copy away.
  */
 

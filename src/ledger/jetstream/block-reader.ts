@@ -50,7 +50,7 @@ export interface ReadTerms {
 export function missingBlock(height: number, last: number): LedgerError {
   const message =
     `block ${height} is not in the ledger, which ends at ${last}: it was deleted. ` +
-    'See docs/operations.md for how to repair the ledger';
+    'See docs/guide/troubleshooting.md for how to repair the ledger';
   return new LedgerError('corrupt', message);
 }
 

@@ -70,7 +70,7 @@ export class JetStreamLedger implements Ledger {
     const message =
       `the stream ${this.link.name} has dropped all its blocks, and the hash of the last one, block ` +
       `${height}, is lost: save a snapshot of a replica that still runs (perpinfo snapshot), or ` +
-      'restore the ledger from a copy (docs/operations.md)';
+      'restore the ledger from a copy (docs/guide/troubleshooting.md)';
     throw new LedgerError('missing', message);
   }
 

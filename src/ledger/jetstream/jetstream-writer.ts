@@ -74,7 +74,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     const message =
       `the stream ${name} ${hasBase ? `ends at block ${state.last_seq}` : 'was emptied'}, but block ` +
       `${Math.max(written, state.last_seq)} was written to it: restore it from a copy ` +
-      '(docs/operations.md), or continue without the lost blocks (--accept-loss)';
+      '(docs/guide/troubleshooting.md), or continue without the lost blocks (--accept-loss)';
     return new LedgerError('missing', message);
   }
 

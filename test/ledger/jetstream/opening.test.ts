@@ -13,7 +13,7 @@ import { besideServer, type SimulatedWorld, storeBlocks } from './simulated-ledg
 
 const blocks = chainOfLength(5);
 const RESTORE =
-  'restore it from a copy (docs/operations.md), or continue without the lost blocks (--accept-loss)';
+  'restore it from a copy (docs/guide/troubleshooting.md), or continue without the lost blocks (--accept-loss)';
 
 const GONE: [about: string, message: string, lose: (link: NatsLink) => Promise<unknown>][] = [
   [
@@ -89,7 +89,7 @@ test(
       message:
         'the stream ledger has dropped all its blocks, and the hash of the last one, block 3, is lost: ' +
         'save a snapshot of a replica that still runs (perpinfo snapshot), or restore the ledger from ' +
-        'a copy (docs/operations.md)',
+        'a copy (docs/guide/troubleshooting.md)',
     });
     await link.close();
   }),

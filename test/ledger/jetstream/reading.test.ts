@@ -274,7 +274,7 @@ test(
     await link.manager.streams.deleteMessage(link.name, 5);
     const error =
       'corrupt: block 5 is not in the ledger, which ends at 5: it was deleted. ' +
-      'See docs/operations.md for how to repair the ledger';
+      'See docs/guide/troubleshooting.md for how to repair the ledger';
     const expected = { heights: [1, 2, 3, 4], error };
     assert.deepEqual(await readAll(link, { to: 5 }), expected);
     assert.deepEqual(await readAll(link, {}), expected);

@@ -1,4 +1,4 @@
-/** Generates docs/recorded-accounts.md from the corpus; as a program, prints it. */
+/** Generates docs/reference/recorded-accounts.md from the corpus; as a program, prints it. */
 
 import { fileURLToPath } from 'node:url';
 import { type CorpusAccount, followCorpus, loadLeftOut, type RecordedAccount } from './corpus.ts';

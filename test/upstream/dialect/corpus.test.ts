@@ -64,8 +64,8 @@ test('the corpus has every form of account', (context) => {
   context.diagnostic(JSON.stringify(totalsOf(ACCOUNTS)));
 });
 
-test('docs/recorded-accounts.md is what the corpus gives: npm run docs:accounts', () => {
-  assert.equal(readDocument('docs/recorded-accounts.md'), formatCorpusPage(ACCOUNTS));
+test('docs/reference/recorded-accounts.md is what the corpus gives: npm run docs:accounts', () => {
+  assert.equal(readDocument('docs/reference/recorded-accounts.md'), formatCorpusPage(ACCOUNTS));
 });
 
 test("the README's figures on exactness are those of the corpus", () => {
