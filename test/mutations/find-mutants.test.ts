@@ -47,6 +47,21 @@ for (const [code, changes] of FOUND) {
   });
 }
 
+test('a mutant is named by its function and its kind, not by words or lines', () => {
+  const listNames = (code: string) =>
+    findMutants(code, 1, 'trying').changes.map(({ name }) => name);
+  const code = "class A { b() { if (a) f('one'); f('two'); } } const c = () => 1 < 2;";
+  const names = [
+    'A.b: condition false',
+    'A.b: condition true',
+    ...['A.b: without statement', 'A.b: empty text'],
+    ...['A.b: without statement #2', 'A.b: empty text #2'],
+    ...['c: result undefined', 'c: < to <=', 'c: < to >=', 'c: 1 + 1', 'c: 2 + 1'],
+  ];
+  assert.deepEqual(listNames(code), names);
+  assert.deepEqual(listNames(code.replace('one', 'other words').replace('f(', '\n\nf(')), names);
+});
+
 /** Where a switch in the wrong place would change what the code does. */
 const PROGRAM = `
   function find(items, wanted) {

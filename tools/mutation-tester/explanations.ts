@@ -1,4 +1,4 @@
-/** Mutants that no test can notice, or none should, each with the reason: equivalent.json. */
+/** Mutants that no test can notice, or that no test should notice, each with the reason: equivalent.json. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,38 +10,32 @@ const TEXT_LENGTH_MAX = 90;
 
 interface Explanation {
   readonly reason: string;
-  readonly mutants: readonly {
-    readonly file: string;
-    /** The line of the source, so that an explanation stays with its code. */
-    readonly line: string;
-    /** As the report has them. */
-    readonly changes: readonly string[];
-  }[];
+  /** By file and function, as in "exact/decimal.ts formatUnits": kinds of changes, separated by semicolons. */
+  readonly mutants: Readonly<Record<string, string>>;
 }
 
 export interface ExplainedMutant {
   readonly reason: string;
   readonly file: string;
-  readonly line: string;
-  readonly change: string;
+  readonly name: string;
 }
 
 export function readExplanations(): ExplainedMutant[] {
   const explanations = JSON.parse(readFileSync(FILE, 'utf8')) as Explanation[];
   return explanations.flatMap(({ reason, mutants }) =>
-    mutants.flatMap(({ file, line, changes }) =>
-      changes.map((change) => ({ reason, file, line, change })),
-    ),
+    Object.entries(mutants).flatMap(([place, kinds]) => {
+      const [file, owner] = place.split(' ');
+      return kinds.split('; ').map((kind) => ({ reason, file, name: `${owner}: ${kind}` }));
+    }),
   );
 }
 
 export function isExplainedBy(explained: ExplainedMutant, mutant: Mutant): boolean {
-  const { file, line, change } = explained;
-  return file === mutant.file && line === mutant.lineText && change === describeChange(mutant);
+  return explained.file === mutant.file && explained.name === mutant.name;
 }
 
-export function describeChange({ original, mutated }: Mutant): string {
-  return `${shorten(original)} -> ${shorten(mutated)}`;
+export function describeChange({ name, original, mutated }: Mutant): string {
+  return `${name} (${shorten(original)} -> ${shorten(mutated)})`;
 }
 
 function shorten(text: string): string {

@@ -15,6 +15,11 @@ import {
 
 /** A change, and the place in the compiled file that it replaces. */
 export interface Change {
+  /**
+   * The function, the kind of the change, and a number if the function has several of the kind. The name
+   * stays the same when lines move and when a message is reworded.
+   */
+  readonly name: string;
   readonly start: number;
   readonly original: string;
   readonly mutated: string;
@@ -30,6 +35,8 @@ type Node = ESTree.Node;
 
 /** Where a node stands in its parent. */
 interface Place {
+  /** The function, method or constant of the file that the node is in. */
+  readonly owner: string;
   readonly parent: Node;
   readonly key: string;
   /** Before the last link of an optional chain: parentheses here would cut the chain. */
@@ -93,28 +100,41 @@ const METHODS: Readonly<Record<string, string>> = {
 /** Methods that can be left out: what they are called on has the same type. */
 const OMITTED = new Set(['filter', 'sort', 'toSorted', 'slice', 'subarray', 'reverse', 'padStart']);
 
-const REMOVABLE = new Set([
-  'ExpressionStatement',
-  'ReturnStatement',
-  'ThrowStatement',
-  'BreakStatement',
-  'ContinueStatement',
-]);
+/** Statements that can be left out, and what they are called. */
+const REMOVABLE: Readonly<Record<string, string>> = {
+  ExpressionStatement: 'statement',
+  ReturnStatement: 'return',
+  ThrowStatement: 'throw',
+  BreakStatement: 'break',
+  ContinueStatement: 'continue',
+};
+
+/** What a mutant does to its node, in a few words, and the text that it puts there. */
+type Mutation = readonly [kind: string, text: string];
 
 export function findMutants(code: string, firstId: number, form: SwitchForm): FileWithMutants {
   const { program, errors } = parseSync('compiled.js', code, { sourceType: 'module' });
   if (errors.length > 0) throw new Error(`the build cannot be parsed: ${errors[0].message}`);
   const changes: Change[] = [];
   const text = (node: Node) => code.slice(node.start, node.end);
+  const counts = new Map<string, number>();
+
+  function nameChange(owner: string, kind: string): string {
+    const name = `${owner}: ${kind}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? name : `${name} #${count}`;
+  }
 
   /** The original code of a node, with the switches of everything inside it. */
-  function renderInside(node: Node, isInChain: boolean): string {
+  function renderInside(node: Node, isInChain: boolean, owner: string): string {
     let rendered = '';
     let end = node.start;
     for (const [key, child] of listChildren(node)) {
       const isLink = isInChain && (key === 'object' || key === 'callee');
       rendered += code.slice(end, child.start);
-      rendered += render(child, { parent: node, key, isInChain: isLink });
+      const place = { owner: findOwner(child, owner, text), parent: node, key, isInChain: isLink };
+      rendered += render(child, place);
       end = child.end;
     }
     return rendered + code.slice(end, node.end);
@@ -122,13 +142,14 @@ export function findMutants(code: string, firstId: number, form: SwitchForm): Fi
 
   function render(node: Node, place: Place): string {
     if (isFixed(node, place)) return text(node);
-    const mutated = [...listMutated(node, place, text)].map((each) => {
-      changes.push({ start: node.start, original: text(node), mutated: each });
+    const mutated = [...listMutated(node, place, text)].map(([kind, each]) => {
+      const name = nameChange(place.owner, kind);
+      changes.push({ name, start: node.start, original: text(node), mutated: each });
       const id = firstId + changes.length - 1;
       return { id, text: each, isPure: isComparable(node, place, each) };
     });
     const isChain = node.type === 'ChainExpression' || place.isInChain;
-    const inside = renderInside(node, isChain);
+    const inside = renderInside(node, isChain, place.owner);
     const switched = addSwitches(node, place, inside, mutated);
     return place.key === 'body' && isLoop(place.parent) ? `{countTurn();${switched}}` : switched;
   }
@@ -140,11 +161,21 @@ export function findMutants(code: string, firstId: number, form: SwitchForm): Fi
     mutated: readonly MutatedExpression[],
   ): string {
     if (mutated.length === 0) return inside;
-    if (REMOVABLE.has(node.type)) return switchStatement(form, inside, mutated[0].id);
+    if (node.type in REMOVABLE) return switchStatement(form, inside, mutated[0].id);
     return switchExpression(form, inside, mutated, isCondition(place));
   }
 
-  return { code: renderInside(program, false), changes };
+  return { code: renderInside(program, false, ''), changes };
+}
+
+/** What is declared in the file itself, or a member of a class there, is an owner of what is in it. */
+function findOwner(node: Node, owner: string, text: TextOf): string {
+  if (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') {
+    return owner.includes('.') ? owner : `${owner}.${text(node.key)}`;
+  }
+  const isDeclaration = /^(Function|Class)Declaration$|^VariableDeclarator$/.test(node.type);
+  if (owner !== '' || !isDeclaration || !('id' in node) || !node.id) return owner;
+  return text(node.id);
 }
 
 /** Whether a mutant of the node can be computed beside it. */
@@ -188,13 +219,13 @@ function isFixed(node: Node, { parent, key }: Place): boolean {
 
 type TextOf = (node: Node) => string;
 
-function* listMutated(node: Node, place: Place, text: TextOf): Iterable<string> {
+function* listMutated(node: Node, place: Place, text: TextOf): Iterable<Mutation> {
   if (isCondition(place) && !isConstant(node)) {
-    yield 'false';
+    yield ['condition false', 'false'];
     // A loop without an end says little.
-    if (!isLoop(place.parent)) yield 'true';
+    if (!isLoop(place.parent)) yield ['condition true', 'true'];
   }
-  if (isArrowBody(node, place)) yield 'undefined';
+  if (isArrowBody(node, place)) yield ['result undefined', 'undefined'];
   yield* listOwn(node, place, text);
 }
 
@@ -217,40 +248,43 @@ function isArrowBody(node: Node, { parent, key }: Place): boolean {
   return node.type !== 'BlockStatement' && node.type !== 'Literal' && node.type !== 'Identifier';
 }
 
-function* listOwn(node: Node, place: Place, text: TextOf): Iterable<string> {
+function* listOwn(node: Node, place: Place, text: TextOf): Iterable<Mutation> {
   switch (node.type) {
     case 'BinaryExpression':
       for (const operator of BINARY[node.operator] ?? []) {
-        yield `(${text(node.left)}) ${operator} (${text(node.right)})`;
+        const mutated = `(${text(node.left)}) ${operator} (${text(node.right)})`;
+        yield [`${node.operator} to ${operator}`, mutated];
       }
       break;
     case 'LogicalExpression':
-      yield text(node.left);
-      yield text(node.right);
-      if (node.operator === '??') break;
-      yield `(${text(node.left)}) ${node.operator === '&&' ? '||' : '&&'} (${text(node.right)})`;
+      yield* listOfLogical(node, text);
       break;
     case 'UnaryExpression':
-      if (['-', '!', '~'].includes(node.operator)) yield text(node.argument);
+      if (['-', '!', '~'].includes(node.operator)) {
+        yield [`without ${node.operator}`, text(node.argument)];
+      }
       break;
     case 'UpdateExpression': {
       const [operator, operand] = [node.operator === '++' ? '--' : '++', text(node.argument)];
-      yield node.prefix ? `${operator}${operand}` : `${operand}${operator}`;
+      const mutated = node.prefix ? `${operator}${operand}` : `${operand}${operator}`;
+      yield [`${node.operator} to ${operator}`, mutated];
       break;
     }
     case 'AssignmentExpression':
       if (node.operator in ASSIGNMENTS) {
-        yield `${text(node.left)} ${ASSIGNMENTS[node.operator]} ${text(node.right)}`;
+        const operator = ASSIGNMENTS[node.operator];
+        const mutated = `${text(node.left)} ${operator} ${text(node.right)}`;
+        yield [`${node.operator} to ${operator}`, mutated];
       }
       break;
     case 'ArrayExpression':
-      if (node.elements.length > 0) yield '[]';
+      if (node.elements.length > 0) yield ['empty array', '[]'];
       break;
     case 'ObjectExpression':
-      if (node.properties.length > 0) yield '{}';
+      if (node.properties.length > 0) yield ['empty object', '{}'];
       break;
     case 'TemplateLiteral':
-      yield "''";
+      yield ['empty template', "''"];
       break;
     case 'Literal':
       yield* listOfLiteral(node);
@@ -262,8 +296,20 @@ function* listOwn(node: Node, place: Place, text: TextOf): Iterable<string> {
       if (!place.isInChain) yield* listOfCall(node, text);
       break;
     default:
-      if (REMOVABLE.has(node.type) && !isSuperCall(node)) yield REMOVED;
+      if (node.type in REMOVABLE && !isSuperCall(node)) {
+        yield [`without ${REMOVABLE[node.type]}`, REMOVED];
+      }
   }
+}
+
+type Logical = Extract<Node, { type: 'LogicalExpression' }>;
+
+function* listOfLogical({ operator, left, right }: Logical, text: TextOf): Iterable<Mutation> {
+  yield [`left of ${operator}`, text(left)];
+  yield [`right of ${operator}`, text(right)];
+  if (operator === '??') return;
+  const other = operator === '&&' ? '||' : '&&';
+  yield [`${operator} to ${other}`, `(${text(left)}) ${other} (${text(right)})`];
 }
 
 function isSuperCall(node: Node): boolean {
@@ -273,29 +319,30 @@ function isSuperCall(node: Node): boolean {
 
 type Literal = Extract<Node, { type: 'Literal' }>;
 
-function* listOfLiteral(node: Literal): Iterable<string> {
+function* listOfLiteral(node: Literal): Iterable<Mutation> {
   if ('regex' in node) {
     const { pattern, flags } = node.regex;
-    if (pattern.startsWith('^')) yield `/${pattern.slice(1)}/${flags}`;
-    if (pattern.endsWith('$')) yield `/${pattern.slice(0, -1)}/${flags}`;
+    if (pattern.startsWith('^')) yield ['pattern without ^', `/${pattern.slice(1)}/${flags}`];
+    if (pattern.endsWith('$')) yield ['pattern without $', `/${pattern.slice(0, -1)}/${flags}`];
     return;
   }
   const { value } = node;
-  if (typeof value === 'boolean') yield String(!value);
-  else if (typeof value === 'number') yield String(value + 1);
-  else if (typeof value === 'bigint') yield `${value + 1n}n`;
-  else if (typeof value === 'string') yield value === '' ? "'mutant'" : "''";
+  if (typeof value === 'boolean') yield [`not ${value}`, String(!value)];
+  else if (typeof value === 'number') yield [`${value} + 1`, String(value + 1)];
+  else if (typeof value === 'bigint') yield [`${value}n + 1n`, `${value + 1n}n`];
+  else if (value === '') yield ['text for none', "'mutant'"];
+  else if (typeof value === 'string') yield ['empty text', "''"];
 }
 
 /** The chain without one of its question marks. */
-function* listWithoutOptional(chain: Node, text: TextOf): Iterable<string> {
+function* listWithoutOptional(chain: Node, text: TextOf): Iterable<Mutation> {
   const code = text(chain);
   for (const link of listLinks(chain)) {
     if (!('optional' in link) || !link.optional) continue;
     const before = link.type === 'CallExpression' ? link.callee : link.object;
     const at = code.indexOf('?.', before.end - chain.start);
     const isNamed = link.type === 'MemberExpression' && !link.computed;
-    yield `${code.slice(0, at)}${isNamed ? '.' : ''}${code.slice(at + 2)}`;
+    yield ['without ?', `${code.slice(0, at)}${isNamed ? '.' : ''}${code.slice(at + 2)}`];
   }
 }
 
@@ -308,12 +355,13 @@ function* listLinks(node: Node): Iterable<Link> {
   yield* listLinks(node.type === 'CallExpression' ? node.callee : node.object);
 }
 
-function* listOfCall(node: ESTree.CallExpression, text: TextOf): Iterable<string> {
+function* listOfCall(node: ESTree.CallExpression, text: TextOf): Iterable<Mutation> {
   const { callee } = node;
   if (callee.type !== 'MemberExpression' || callee.computed) return;
   const method = text(callee.property);
   const receiver = text(callee.object);
-  if (OMITTED.has(method)) yield receiver;
+  if (OMITTED.has(method)) yield [`without ${method}`, receiver];
   if (!Object.hasOwn(METHODS, method)) return;
-  yield `${receiver}.${METHODS[method]}(${node.arguments.map(text).join(', ')})`;
+  const [other, list] = [METHODS[method], node.arguments.map(text).join(', ')];
+  yield [`${method} to ${other}`, `${receiver}.${other}(${list})`];
 }

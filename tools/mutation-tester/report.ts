@@ -29,8 +29,8 @@ export function saySurvivor(mutant: Mutant): void {
   say(`survived: src/${file}:${line}: ${lineText}\n    ${describeChange(mutant)}`);
 }
 
-export function sayNeedless({ file, line, change }: ExplainedMutant): void {
-  say(`explained, but does not survive: src/${file}: ${line}\n    ${change}`);
+export function sayNeedless({ file, name }: ExplainedMutant): void {
+  say(`explained, but does not survive: src/${file}: ${name}`);
 }
 
 export function showProgress(done: number, all: number): void {
