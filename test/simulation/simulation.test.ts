@@ -1,11 +1,11 @@
 /** Seeds of the simulator of faults, and the simulator itself. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Random } from '../../src/simulator/random.ts';
-import { BROKEN_VARIANTS } from '../../tools/fault-simulator/broken-variants.ts';
+import { BROKEN_VARIANTS, breakCode } from '../../tools/fault-simulator/broken-variants.ts';
 import { KEPT_SEEDS } from '../../tools/fault-simulator/kept-seeds.ts';
 import { Report } from '../../tools/fault-simulator/report.ts';
 import { runSeed } from '../../tools/fault-simulator/run-seed.ts';
@@ -71,12 +71,24 @@ test('every kind of fault is drawn', () => {
   assert.deepEqual(new Set(kinds.flat()), expected);
 });
 
-for (const { name, file, find } of BROKEN_VARIANTS) {
-  test(`the code to break is there: ${name}`, () => {
-    const compiled = path.join(PROJECT, 'build', 'src', `${file}.js`);
-    assert.equal(readFileSync(compiled, 'utf8').split(find).length, 2);
+const SOURCES = path.join(PROJECT, 'build/src');
+const compiled = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
+
+for (const variant of BROKEN_VARIANTS) {
+  test(`the code to break is there: ${variant.name}`, () => {
+    const files = compiled.filter((name) => `/${name}`.endsWith(`/${variant.file}.js`));
+    assert.equal(files.length, 1, `${variant.file} is ${files}`);
+    const code = readFileSync(path.join(SOURCES, files[0]), 'utf8');
+    assert.notEqual(breakCode(code, variant), code);
   });
 }
+
+test('code to break is found in any layout, and only once', () => {
+  const variant = { name: 'a', file: 'b', find: 'if (c) d();', replacement: 'd();' };
+  assert.equal(breakCode('x; if (c)\n    d(); y', variant), 'x; d(); y');
+  assert.throws(() => breakCode('if (c) d(); if (c) d();', variant), /found 2 times in b/);
+  assert.throws(() => breakCode('if (cc) d();', variant), /found 0 times in b/);
+});
 
 for (const name of VARIANTS) {
   test(`a broken variant is noticed: ${name} ${SEED_NOTE}`, LONG_ONLY, async (context) => {

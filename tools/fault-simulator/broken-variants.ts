@@ -1,102 +1,112 @@
 /**
- * Ways to break the code that the simulator of faults must notice: each is one change to the text of a
- * compiled file. A change whose text is not found any more is an error, so that none goes stale.
+ * Ways to break the code that the simulator of faults must notice. Each is one change to the code of a
+ * compiled file. Spaces, comments and the words of messages do not matter, nor does the folder of the
+ * file. A variant whose code is not found any more is an error.
  */
 
 import type { World } from './run-seed.ts';
 
 export interface BrokenVariant {
   readonly name: string;
-  /** Below src/, without its ending. */
+  /** The name of the file in src/, without its ending; with its folder if two files have the name. */
   readonly file: string;
+  /** The code that is replaced. */
   readonly find: string;
   readonly replacement: string;
   /** Whose faults notice it; the venue's if undefined. */
   readonly world?: World;
 }
 
+/** The code with the variant in it. The code that is replaced must be there exactly once. */
+export function breakCode(code: string, { name, file, find, replacement }: BrokenVariant): string {
+  const tokens = find.match(/\w+|\S/g) ?? [];
+  const escaped = tokens.map((token) => token.replace(/\W/, '\\$&'));
+  const parts = code.split(new RegExp(escaped.join('\\s*')));
+  if (parts.length === 2) return parts.join(replacement);
+  throw new Error(`${name}: found ${parts.length - 1} times in ${file}, expected once`);
+}
+
 export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   {
     name: 'acknowledge before the sync',
-    file: 'ledger/embedded/embedded-writer',
-    find: 'await this.store.flush();\n        this.#isFlushed = true;',
+    file: 'embedded-writer',
+    find: 'await this.store.flush(); this.#isFlushed = true;',
     replacement: 'this.#isFlushed = true;',
   },
   {
     name: 'acknowledge before the commit',
-    file: 'feed/committer',
-    find: 'await this.#ledger.append(batch);\n            this.#durable(batch[batch.length - 1].height);',
-    replacement:
-      'this.#durable(batch[batch.length - 1].height);\n            await this.#ledger.append(batch);',
+    file: 'committer',
+    find: 'await this.#ledger.append(batch); this.#durable(batch[batch.length - 1].height);',
+    replacement: 'this.#durable(batch[batch.length - 1].height); await this.#ledger.append(batch);',
   },
   {
     name: 'leave the name of a new folder unsynced',
-    file: 'ledger/embedded/folder',
+    file: 'folder',
     find: 'await syncFolder(parent);',
     replacement: '',
     world: 'disk',
   },
   {
     name: 'skip the hash of a block',
-    file: 'ledger/hash-chain',
+    file: 'hash-chain',
     find: 'if (computed.equals(hash))',
     replacement: 'if (true)',
     world: 'disk',
   },
   {
     name: 'skip the check that the last blocks are there',
-    file: 'ledger/embedded/embedded-ledger',
+    file: 'embedded-ledger',
     find: 'if (headHeight === written)',
     replacement: 'if (true)',
     world: 'disk',
   },
   {
     name: 'apply half a block',
-    file: 'state/fold',
+    file: 'fold',
     find: 'for (; index < block.events.length; index++)',
     replacement: 'for (; index < block.events.length / 2; index++)',
   },
   {
     name: 'serve across a gap',
-    file: 'state/fold',
+    file: 'fold',
     find: 'checkIsNext(state, block);',
     replacement: '',
   },
   {
     name: 'take a snapshot without its checksum',
-    file: 'replica/snapshot-folder',
+    file: 'snapshot-folder',
     find: 'if (!checksum.digest().equals(stored))',
     replacement: 'if (false)',
     world: 'disk',
   },
   {
     name: 'take an older snapshot for a newer one',
-    file: 'replica/replica',
+    file: 'replica',
     find: 'return new Replica(loaded.state, loaded.point);',
     replacement: 'return new Replica(loaded.state, await ledger.head());',
   },
   {
     name: 'drop blocks that no snapshot replaces',
-    file: 'replica/retention',
+    file: 'retention',
     find: 'if (oldest >= wanted)',
     replacement: 'if (true)',
     world: 'disk',
   },
   {
     name: 'keep an old answer at a new height',
-    file: 'http/answering/account-answers',
+    file: 'account-answers',
     find: 'this.#heights[slot] === state.height &&',
     replacement: '',
   },
   {
     name: 'keep a tag although a mark has moved',
-    file: 'state/changed-at',
-    find: 'changedAt = Math.max(changedAt, markets.changedAt(marketIndex));\n    }\n    return changedAt;\n}\n/** The height of the last change of an',
-    replacement: '}\n    return changedAt;\n}\n/** The height of the last change of an',
+    file: 'changed-at',
+    find: 'changedAt = Math.max(changedAt, markets.changedAt(marketIndex)); } return changedAt;',
+    replacement: '} return changedAt;',
   },
   {
     name: 'keep a tag although the account has changed',
-    file: 'state/changed-at',
+    file: 'changed-at',
     find: 'state.accounts.set(account, column.ACCOUNT_CHANGED_AT, height);',
     replacement: '',
   },
@@ -108,53 +118,52 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   },
   {
     name: 'answer an unknown account of a partial ledger as empty',
-    file: 'info/readings',
+    file: 'readings',
     find: 'const refusal = state.isPartial ? findRefusal(state, subjects, readings) : undefined;',
     replacement: 'const refusal = undefined;',
   },
   {
     name: 'tell a poll that nothing changed on a partial ledger',
-    file: 'http/answering/answers',
-    find: 'if (state.isPartial)\n            requireKnown(state, question.subjects(state), readings);',
+    file: 'answers',
+    find: 'if (state.isPartial) requireKnown(state, question.subjects(state), readings);',
     replacement: '',
   },
   {
     name: 'take a revoked key',
-    file: 'access/key-ring',
+    file: 'key-ring',
     find: 'if (version === this.#version)',
     replacement: 'if (this.#version !== -1)',
   },
   {
     name: 'take any key',
-    file: 'access/admission',
+    file: 'admission',
     find: 'return this.#keys.find(secretHash, Date.now());',
     replacement:
       "return this.#keys.find(secretHash, Date.now()) ?? { id: 'any', budget: undefined };",
   },
   {
     name: 'forget a charge',
-    file: 'access/budgets',
+    file: 'budgets',
     find: 'bucket.spent += weight;',
     replacement: '',
   },
   {
     name: 'call a stale ledger fresh',
-    file: 'replica/live-state',
+    file: 'live-state',
     find: 'if (maxAgeMs === 0)',
     replacement: 'if (true)',
   },
   {
     name: 'answer below the height that was asked for',
-    file: 'http/answering/readiness',
+    file: 'readiness',
     find: 'if (state.height < minHeight) {',
     replacement: 'if (false) {',
   },
   {
     name: 'delete the snapshots when one cannot be saved',
-    file: 'feed/checkpoints',
-    find: 'catch (error) {\n            warn(`the snapshot of height',
-    replacement:
-      'catch (error) {\n            await snapshots.remove(snapshots.heights()); warn(`the snapshot of height',
+    file: 'checkpoints',
+    find: 'return true; } catch (error) {',
+    replacement: 'return true; } catch (error) { await snapshots.remove(snapshots.heights());',
     world: 'disk',
   },
 ];

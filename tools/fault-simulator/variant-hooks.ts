@@ -1,7 +1,7 @@
 /** Changes the text of one file as it is loaded. */
 
 import type { LoadHook } from 'node:module';
-import { BROKEN_VARIANTS, type BrokenVariant } from './broken-variants.ts';
+import { BROKEN_VARIANTS, type BrokenVariant, breakCode } from './broken-variants.ts';
 
 let variant: BrokenVariant | undefined;
 
@@ -12,11 +12,10 @@ export function initialize({ name }: { readonly name: string }): void {
 
 export const load: LoadHook = async (url, context, next) => {
   const loaded = await next(url, context);
-  if (variant === undefined || !url.endsWith(`/src/${variant.file}.js`)) return loaded;
-  const { name, find, replacement } = variant;
-  const parts = `${loaded.source}`.split(find);
-  if (parts.length !== 2) {
-    throw new Error(`${name}: found ${parts.length - 1} times in ${variant.file}, expected once`);
-  }
-  return { ...loaded, source: parts.join(replacement) };
+  if (variant === undefined || !isSourceOf(url, variant.file)) return loaded;
+  return { ...loaded, source: breakCode(`${loaded.source}`, variant) };
 };
+
+function isSourceOf(url: string, file: string): boolean {
+  return url.includes('/build/src/') && url.endsWith(`/${file}.js`);
+}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamInfo } from '@nats-io/jetstream';
 import { formatNatsAddress, parseNatsAddress } from '../../../src/config/nats-address.ts';
@@ -13,7 +13,7 @@ import { ServerWatch } from '../../../src/ledger/jetstream/server-watch.ts';
 import { runInProcess } from '../../../tools/fault-simulator/nats/run-in-process.ts';
 import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 import { chainOfLength } from '../chains.ts';
-import { besideServer, storeBlocks } from './simulated-ledger.ts';
+import { storeBlocks, test } from './simulated-ledger.ts';
 
 const blocks = chainOfLength(3);
 const REFUSAL = { message: 'JetStream system temporarily unavailable' };
@@ -25,99 +25,80 @@ function refuseMessages({ manager, modules }: NatsLink): void {
   manager.streams.getMessage = () => Promise.reject(new JetStreamApiError(refusal));
 }
 
-test(
-  'a message that the leader refuses to return is read from any server that has it',
-  besideServer(async (world) => {
-    await storeBlocks(world, blocks);
-    const link = await world.connect();
-    refuseMessages(link);
-    const { direct } = link.manager;
-    const getMessage = direct.getMessage.bind(direct);
-    let lagging = 2;
-    direct.getMessage = async (stream, query) => (lagging-- > 0 ? null : getMessage(stream, query));
-    const message = await link.readMessage(2);
-    assert.equal(message?.seq, 2);
-    assert.equal(Buffer.from(message?.data ?? []).toString(), 'line 2');
-    assert.equal(message?.header.get('Perpinfo-Hash'), blocks[1].hash.toString('hex'));
-    await link.close();
-  }),
-);
+test('a message that the leader refuses to return is read from any server that has it', async (world) => {
+  await storeBlocks(world, blocks);
+  const link = await world.connect();
+  refuseMessages(link);
+  const { direct } = link.manager;
+  const getMessage = direct.getMessage.bind(direct);
+  let lagging = 2;
+  direct.getMessage = async (stream, query) => (lagging-- > 0 ? null : getMessage(stream, query));
+  const message = await link.readMessage(2);
+  assert.equal(message?.seq, 2);
+  assert.equal(Buffer.from(message?.data ?? []).toString(), 'line 2');
+  assert.equal(message?.header.get('Perpinfo-Hash'), blocks[1].hash.toString('hex'));
+});
 
-test(
-  'a message that no server proves to have stays refused: it may be there',
-  besideServer(async (world) => {
-    await storeBlocks(world, blocks);
-    const link = await world.connect();
-    refuseMessages(link);
-    await assert.rejects(link.readMessage(4), REFUSAL);
-    link.manager.direct.getMessage = () => Promise.reject(new Error('no responders'));
-    await assert.rejects(link.readMessage(2), REFUSAL);
-    link.manager.direct.getMessage = () => Promise.reject(new TypeError('a bug'));
-    await assert.rejects(link.readMessage(2), { name: 'TypeError', message: 'a bug' });
-    await link.close();
-  }),
-);
+test('a message that no server proves to have stays refused: it may be there', async (world) => {
+  await storeBlocks(world, blocks);
+  const link = await world.connect();
+  refuseMessages(link);
+  await assert.rejects(link.readMessage(4), REFUSAL);
+  link.manager.direct.getMessage = () => Promise.reject(new Error('no responders'));
+  await assert.rejects(link.readMessage(2), REFUSAL);
+  link.manager.direct.getMessage = () => Promise.reject(new TypeError('a bug'));
+  await assert.rejects(link.readMessage(2), { name: 'TypeError', message: 'a bug' });
+});
 
-test(
-  'a stream without direct gets is not asked for any: nobody would answer',
-  besideServer(async (world) => {
-    const link = await world.connect();
-    await link.retryWhileUnavailable(() =>
-      link.ask('creating', () =>
-        link.manager.streams.add({ name: link.name, subjects: ['some'], allow_direct: false }),
-      ),
-    );
-    refuseMessages(link);
-    link.manager.direct.getMessage = () => assert.fail('it was asked');
-    await assert.rejects(link.readMessage(1), REFUSAL);
-    await link.close();
-  }),
-);
+test('a stream without direct gets is not asked for any: nobody would answer', async (world) => {
+  const link = await world.connect();
+  await link.retryWhileUnavailable(() =>
+    link.ask('creating', () =>
+      link.manager.streams.add({ name: link.name, subjects: ['some'], allow_direct: false }),
+    ),
+  );
+  refuseMessages(link);
+  link.manager.direct.getMessage = () => assert.fail('it was asked');
+  await assert.rejects(link.readMessage(1), REFUSAL);
+});
 
-test(
-  'a request in flight fails as soon as the connection is lost, and a bug stays a bug',
-  besideServer(async (world) => {
-    const link = await world.connect();
-    const startedMs = world.kernel.nowMs;
-    const asked = link.ask('asking', () => new Promise<never>(() => undefined));
-    world.nats.cutConnections(world.kernel.current);
-    await assert.rejects(asked, {
-      fault: 'unavailable',
-      message: 'asking: NATS request failed: the connection was lost (10.0.0.1:4222)',
-    });
-    assert.ok(world.kernel.nowMs - startedMs < 100);
-    const bug = new RangeError('a bug');
-    await assert.rejects(
-      link.ask('asking', () => Promise.reject(bug)),
-      bug,
-    );
-    await link.close();
-    // A reader may notice that its server lags while it is being closed.
-    link.leaveServer();
-    assert.equal(link.connection.isClosed(), true);
-  }),
-);
+test('a request in flight fails as soon as the connection is lost, and a bug stays a bug', async (world) => {
+  const link = await world.connect();
+  const startedMs = world.kernel.nowMs;
+  const asked = link.ask('asking', () => new Promise<never>(() => undefined));
+  world.nats.cutConnections(world.kernel.current);
+  await assert.rejects(asked, {
+    fault: 'unavailable',
+    message: 'asking: NATS request failed: the connection was lost (10.0.0.1:4222)',
+  });
+  assert.ok(world.kernel.nowMs - startedMs < 100);
+  const bug = new RangeError('a bug');
+  await assert.rejects(
+    link.ask('asking', () => Promise.reject(bug)),
+    bug,
+  );
+  await link.close();
+  // A reader may notice that its server lags while it is being closed.
+  link.leaveServer();
+  assert.equal(link.connection.isClosed(), true);
+});
 
-test(
-  'a bucket is opened once the servers answer, and not waited for forever',
-  besideServer(async (world) => {
-    const { kernel, nats, connect } = world;
-    const [server] = nats.servers;
-    const link = await connect();
-    server.kill();
-    kernel.schedule(5_000, () => server.start(), kernel.world);
-    const bucket = await link.openBucket('some');
-    await bucket.put('key', 'value');
-    server.kill();
-    await assert.rejects(link.openBucket('other'), {
-      fault: 'unavailable',
-      message: /^opening the bucket other: NATS request failed: /,
-    });
-    await link.close();
-  }),
-);
+test('a bucket is opened once the servers answer, and not waited for forever', async (world) => {
+  const { kernel, nats, connect } = world;
+  const [server] = nats.servers;
+  const link = await connect();
+  server.kill();
+  kernel.schedule(5_000, () => server.start(), kernel.world);
+  const bucket = await link.openBucket('some');
+  await bucket.put('key', 'value');
+  server.kill();
+  await assert.rejects(link.openBucket('other'), {
+    fault: 'unavailable',
+    message: /^opening the bucket other: NATS request failed: /,
+  });
+});
 
-test('a client leaves a server that is cut off from its peers, for one that is not', () =>
+it('a client leaves a server that is cut off from its peers, for one that is not', () =>
   runInProcess(3, async (nats, kernel) => {
     const link = await connectNats(nats.options('ledger'));
     await link.retryWhileUnavailable(() =>
@@ -155,7 +136,7 @@ const WATCHED: [about: string, readInfo: () => Promise<StreamInfo>, isLeft: bool
 ];
 
 for (const [about, readInfo, isLeft] of WATCHED) {
-  test(`a server that ${about} is ${isLeft ? 'left' : 'kept'}`, () =>
+  it(`a server that ${about} is ${isLeft ? 'left' : 'kept'}`, () =>
     runInProcess(1, async () => {
       let leaves = 0;
       const watch = new ServerWatch({
@@ -176,7 +157,7 @@ for (const [about, readInfo, isLeft] of WATCHED) {
     }));
 }
 
-test('files of the settings are read for every connection, and one that is missing or empty is named', async (context) => {
+it('files of the settings are read for every connection, and one that is missing or empty is named', async (context) => {
   const folder = await makeTemporaryFolder(context);
   const modules = await loadModules();
   const address = parseNatsAddress('nats://127.0.0.1:1/ledger');
@@ -207,7 +188,7 @@ test('files of the settings are read for every connection, and one that is missi
   assert.equal(typeof authenticator, 'function');
 });
 
-test('an address is written as it was read', () => {
+it('an address is written as it was read', () => {
   for (const text of [
     'nats://127.0.0.1:4222/ledger',
     'nats://a:1,b:2,[::1]:3/ledger',

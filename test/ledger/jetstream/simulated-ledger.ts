@@ -1,5 +1,6 @@
 /** A ledger on a simulated NATS server (test/simulation/nats), for faults that a real one seldom has. */
 
+import { test as plainTest } from 'node:test';
 import { encodeMessage } from '../../../src/ledger/jetstream/block-message.ts';
 import { openJetStreamLedger } from '../../../src/ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../../../src/ledger/jetstream/jetstream-writer.ts';
@@ -20,20 +21,28 @@ export interface SimulatedWorld {
   openReader(): Promise<Ledger>;
 }
 
-/** Runs the work beside one server. */
-export function besideServer(work: (world: SimulatedWorld) => Promise<void>): () => Promise<void> {
-  return () =>
-    runInProcess(1, (nats, kernel) => {
+/** A test beside one server; what it has opened is closed after it. */
+export function test(name: string, work: (world: SimulatedWorld) => Promise<void>): void {
+  plainTest(name, () =>
+    runInProcess(1, async (nats, kernel) => {
       const options = nats.options(NAME);
-      return work({
+      const opened: { close(): Promise<void> }[] = [];
+      const open = async <T extends (typeof opened)[number]>(opening: Promise<T>): Promise<T> => {
+        const one = await opening;
+        opened.unshift(one);
+        return one;
+      };
+      await work({
         kernel,
         nats,
-        connect: () => connectNats(options),
+        connect: () => open(connectNats(options)),
         openWriter: (terms) =>
-          openJetStreamLedgerWriter({ ...options, retryMs: RETRY_MS, ...terms }),
-        openReader: () => openJetStreamLedger(options),
+          open(openJetStreamLedgerWriter({ ...options, retryMs: RETRY_MS, ...terms })),
+        openReader: () => open(openJetStreamLedger(options)),
       });
-    });
+      for (const each of opened) await each.close();
+    }),
+  );
 }
 
 /** Creates the ledger with these blocks. */
