@@ -273,10 +273,12 @@ function expectedFrame({ expected }: Case, id: number, frame: string): string {
     const payload = `{"type":"${type}","data":${answerQuestion(state, answerTo)},"height":${HEIGHT},"time":${state.time}}`;
     return `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":${payload}}}}`;
   }
-  const told: string = JSON.parse(frame).data.response.payload;
-  const message = inFrame(expected.message) ?? told.slice(told.indexOf(' ') + 1);
+  const described = JSON.parse(frame).error;
+  const message = inFrame(expected.message) ?? described.message;
   const response = { type: 'error', payload: `${error}: ${message}` };
-  return JSON.stringify({ channel: 'post', data: { id, response } });
+  const { field, retryAfterSeconds } = described;
+  const members = { code: error, message, field, retryAfterSeconds, method: 'post', id };
+  return JSON.stringify({ channel: 'post', data: { id, response }, error: members });
 }
 
 /** A frame has no body: the question is a field of it. */

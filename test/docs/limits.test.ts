@@ -123,7 +123,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['perMs', 'http/push/frame-limits.ts CONTROL_FRAMES_PER_MS'],
   ],
   'posts whose answer is pending': [['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX']],
-  'a refused frame in its error': [['count', 'http/push/frames.ts ECHO_LENGTH_MAX']],
+  'a refused frame in its error': [['count', 'http/push/error-frames.ts ECHO_LENGTH_MAX']],
   'unacknowledged bytes after a ping before states wait': [
     ['bytes', 'http/push/outbox.ts WINDOW_BYTES'],
     ['bytes', 'http/push/connection-subscriptions.ts GATHERED_BYTES_MAX'],

@@ -117,11 +117,14 @@ test('subscriptions per key are limited, over all its connections', async (conte
   await second.next('perpDeployAuctionStatus');
   const subscription = { type: 'delegations', user: USER };
   second.subscribe(subscription);
-  assert.equal(
-    await second.next('error'),
-    'Subscription refused: rate_limited: subscriptions: this key has 3, the limit ' +
+  const message = 'subscriptions: this key has 3, the limit';
+  assert.deepEqual(await second.nextFrame(), {
+    channel: 'error',
+    data:
+      `Subscription refused: rate_limited: ${message} ` +
       JSON.stringify({ method: 'subscribe', subscription }),
-  );
+    error: { code: 'rate_limited', message, method: 'subscribe', subscription },
+  });
   first.close();
   await until('the subscriptions to be free', async () => {
     second.subscribe(subscription);

@@ -3,10 +3,23 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 
 export interface PushedFrame {
   readonly channel: string;
   readonly data: unknown;
+  readonly error?: PushedError;
+}
+
+/** An error as the service describes it, next to its text. */
+export interface PushedError {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string;
+  readonly retryAfterSeconds?: number;
+  readonly method?: string;
+  readonly subscription?: unknown;
+  readonly id?: number;
 }
 
 /** What a state's frame holds beside the state itself. */
@@ -56,6 +69,13 @@ export class PushClient {
     return frame.data;
   }
 
+  /** The description of the next frame, which is an error. */
+  async nextError(): Promise<PushedError> {
+    const { error } = await this.nextFrame();
+    assert.ok(error !== undefined);
+    return error;
+  }
+
   async nextState(channel = 'clearinghouseState'): Promise<PushedState> {
     return (await this.next(channel)) as PushedState;
   }
@@ -78,7 +98,9 @@ export class PushClient {
       ]);
     }
     clearTimeout(timer);
-    return this.frames.shift() as PushedFrame;
+    const frame = this.frames.shift() as PushedFrame;
+    checkError(frame);
+    return frame;
   }
 
   /** How the service has closed the connection; given up with code 1006 where it does not. */
@@ -92,6 +114,29 @@ export class PushClient {
   close(): void {
     this.socket.terminate();
   }
+}
+
+/** An error has a text for older clients, and says the same in members. */
+function checkError({ channel, data, error }: PushedFrame): void {
+  const { id, response } = (channel === 'post' ? data : {}) as Partial<PostData>;
+  const isError = channel === 'error' || response?.type === 'error';
+  assert.equal(error !== undefined, isError, channel);
+  if (error === undefined) return;
+  const isPost = channel === 'post';
+  const text = String(isPost ? response?.payload : data);
+  const message = isPost ? error.message : error.message.replace(/[{}]/g, escapeBrace);
+  assert.ok(Object.hasOwn(REQUEST_ERRORS, error.code), error.code);
+  assert.ok(text.includes(message) || text.startsWith('Already '), text);
+  if (isPost) assert.deepEqual([error.method, error.id], ['post', id]);
+}
+
+interface PostData {
+  readonly id: number;
+  readonly response: { readonly type: string; readonly payload: unknown };
+}
+
+function escapeBrace(brace: string): string {
+  return brace === '{' ? '\\u007b' : '\\u007d';
 }
 
 /** What a test is handed, as far as it is needed here. */

@@ -89,7 +89,9 @@ time, then arrives on the channel named after its type: once at the start, and a
 Types: ${describeSubscriptions()}.
 Other methods: {"method":"unsubscribe",...}, {"method":"ping"}, and
 {"method":"post","id":1,"request":{"type":"info","payload":{"type":"..."}}} for any question.
-Errors arrive on the channel error.
+Errors arrive on the channel error, or post if they answer a post:
+{"channel":"error","data":"<text>","error":{"code":"<code>","message":"<as in HTTP>","field":"<the field to blame, if any>",
+"retryAfterSeconds":<if known>,"method":"subscribe","subscription":{...}}}; of a post, method is post and id its id.
 
 ## Rate limits
 

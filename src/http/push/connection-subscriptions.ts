@@ -15,15 +15,9 @@ import type { Abandonment } from '../answering/abandonment.ts';
 import type { AskedReadings } from '../answering/account-reads.ts';
 import type { Answers } from '../answering/answers.ts';
 import { Chain } from './chain.ts';
+import { formatAlready, formatSubscriptionError } from './error-frames.ts';
 import type { FrameWriter } from './frame-writer.ts';
-import {
-  describeRefusal,
-  echo,
-  type Frame,
-  formatAck,
-  formatError,
-  formatSubscription,
-} from './frames.ts';
+import { type Frame, formatAck, formatSubscription } from './frames.ts';
 import type { Outbox } from './outbox.ts';
 import type { PushSchedule, Scheduled, ScheduledConnection } from './schedule.ts';
 import { Subscription } from './subscription.ts';
@@ -123,12 +117,9 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     }
   }
 
-  #refuse(refusal: RequestError, { method, subscription }: SubscriptionFrame, key: Key): void {
+  #refuse(refusal: RequestError, frame: SubscriptionFrame, key: Key): void {
     this.#context.answers.chargeRefusal(key, refusal);
-    const isWrong = refusal.status === 422;
-    const what = isWrong ? 'Invalid subscription' : 'Subscription refused';
-    const about = isWrong ? subscription : { method, subscription };
-    this.#connection.outbox.send(formatError(`${what}: ${describeRefusal(refusal)}`, echo(about)));
+    this.#connection.outbox.send(formatSubscriptionError(refusal, frame));
   }
 
   #subscribe(frame: SubscriptionFrame, key: Key): RequestError | undefined {
@@ -137,7 +128,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const name = formatSubscription(question);
     if (this.#open.has(name) || this.#pending.has(name)) {
       admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
-      this.#connection.outbox.send(formatError('Already subscribed:', name));
+      this.#connection.outbox.send(formatAlready('subscribe', name));
       return undefined;
     }
     const state = answers.admitSubscription(question, key);
@@ -215,7 +206,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     const subscription = this.#open.get(name);
     if (subscription === undefined && !this.#dropPending(name)) {
-      outbox.send(formatError('Already unsubscribed:', name));
+      outbox.send(formatAlready('unsubscribe', name));
       return;
     }
     this.#open.delete(name);

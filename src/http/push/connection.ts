@@ -21,19 +21,9 @@ import {
   FRAME_WEIGHT,
   type SubscriptionContext,
 } from './connection-subscriptions.ts';
+import { describeRefusal, formatError } from './error-frames.ts';
 import { IncomingFrames } from './frame-limits.ts';
-import {
-  describeRefusal,
-  type Frame,
-  FrameError,
-  findPostId,
-  formatAnswer,
-  formatError,
-  formatPostError,
-  PONG,
-  PostError,
-  parseFrame,
-} from './frames.ts';
+import { type Frame, FrameError, findPostId, formatAnswer, PONG, parseFrame } from './frames.ts';
 import { Outbox, SENT_OVERHEAD_BYTES } from './outbox.ts';
 
 /** Close codes of the WebSocket protocol. */
@@ -148,9 +138,7 @@ export class PushConnection {
 
   /** A client that posts finds the error by the post's id, so it gets one if it can be seen. */
   #refuseUnread(bytes: Buffer, refusal: RequestError): void {
-    const id = findPostId(bytes);
-    const message = describeRefusal(refusal);
-    this.outbox.send(id === undefined ? formatError(message) : formatPostError(id, message));
+    this.outbox.send(formatError(refusal, describeRefusal(refusal), findPostId(bytes)));
   }
 
   #handle(frame: Frame, key: Key, length: number): void {
@@ -174,15 +162,15 @@ export class PushConnection {
   #refuse(error: unknown, key: Key, length: number): void {
     if (!(error instanceof FrameError)) throw error;
     this.#context.admission.chargeWhatIsLeft(key, weighLength(length));
-    if (error instanceof PostError) this.outbox.send(formatPostError(error.id, error.message));
-    else this.outbox.send(formatError(error.message));
+    this.outbox.send(formatError(error.refusal, error.message, error.postId));
   }
 
   #answer({ id, question }: PostFrame, length: number): void {
     const { answers } = this.#context;
     const startedMs = performance.now();
     if (this.#postsInFlight === POSTS_IN_FLIGHT_MAX) {
-      throw new PostError(id, `too many pending post requests id=${id}`);
+      const message = `too many pending post requests id=${id}`;
+      throw new FrameError(new RequestError('rate_limited', message), id);
     }
     const source = new JsonSource(question, 'request.payload', length);
     const reply = answers.answer(this.#head, this.#peer, source);
@@ -202,7 +190,7 @@ export class PushConnection {
   #sendAnswer(id: number, reply: Reply, startedMs: number): void {
     const answer = reply.refusal ?? this.#formatAnswer(id, reply);
     const isRefused = answer instanceof RequestError;
-    this.outbox.send(isRefused ? formatPostError(id, describeRefusal(answer)) : answer);
+    this.outbox.send(isRefused ? formatError(answer, describeRefusal(answer), id) : answer);
     reply.releaseBody?.(true);
     const status = isRefused ? answer.status : reply.status;
     const seconds = (performance.now() - startedMs) / 1000;

@@ -11,9 +11,8 @@
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
-import { describeValue } from '../../events/refusal.ts';
 import { AS_DATA, type Question } from '../../info/request.ts';
-import type { RequestError } from '../../info/request-error.ts';
+import { RequestError, wrongValue } from '../../info/request-error.ts';
 import type { Provenance } from '../answering/account-reads.ts';
 import { findExcess } from '../message/parse-limits.ts';
 import type { Reply } from '../message/reply.ts';
@@ -23,21 +22,17 @@ export type Frame =
   | { readonly method: 'subscribe' | 'unsubscribe'; readonly subscription: unknown }
   | { readonly method: 'post'; readonly id: number; readonly question: unknown };
 
-/** An invalid frame; the message is sent to the client. */
+/** An invalid frame. The message of the refusal is sent to the client. */
 export class FrameError extends Error {
-  constructor(message: string) {
-    super(message);
+  readonly refusal: RequestError;
+  /** The client of a post matches the error by the post's id. */
+  readonly postId: number | undefined;
+
+  constructor(refusal: RequestError, postId?: number) {
+    super(refusal.message);
     this.name = 'FrameError';
-  }
-}
-
-/** An invalid post; the client matches the error by the post's id. */
-export class PostError extends FrameError {
-  readonly id: number;
-
-  constructor(id: number, message: string) {
-    super(message);
-    this.id = id;
+    this.refusal = refusal;
+    this.postId = postId;
   }
 }
 
@@ -57,23 +52,25 @@ const POST_START_LENGTH = 64;
 export function parseFrame(text: string): Frame {
   const source = parseJson(text);
   if (!isJsonObject(source)) {
-    throw new FrameError(`frame: got ${describeValue(source)}, expected an object with a method`);
+    throw new FrameError(wrongValue('frame', source, 'an object with a method'));
   }
   const { method, subscription } = source;
   if (method === 'ping') return { method };
   if (method === 'subscribe' || method === 'unsubscribe') return { method, subscription };
   if (method === 'post') return parsePost(source);
-  const expected = 'one of subscribe, unsubscribe, post, ping';
-  throw new FrameError(`method: got ${describeValue(method)}, expected ${expected}`);
+  throw new FrameError(wrongField('method', method, 'one of subscribe, unsubscribe, post, ping'));
 }
 
 function parseJson(text: string): unknown {
   const excess = findExcess(text);
-  if (excess !== undefined) throw new FrameError(`frame: got ${excess}, expected one message`);
+  if (excess !== undefined) {
+    const message = `frame: got ${excess}, expected one message`;
+    throw new FrameError(new RequestError('invalid_field', message, 'frame'));
+  }
   try {
     return JSON.parse(text);
   } catch {
-    throw new FrameError(`frame: got ${describeValue(text)}, expected a JSON object`);
+    throw new FrameError(wrongValue('frame', text, 'a JSON object', 'malformed_json'));
   }
 }
 
@@ -81,21 +78,22 @@ const ID_EXPECTED = `a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
 function parsePost({ id, request }: JsonObject): Frame {
   if (!Number.isSafeInteger(id) || (id as number) < 0) {
-    throw new FrameError(`id: got ${describeValue(id)}, expected ${ID_EXPECTED}`);
+    throw new FrameError(wrongField('id', id, ID_EXPECTED));
   }
   const postId = id as number;
   if (!isJsonObject(request)) {
-    const expected = 'an object with type and payload';
-    throw new PostError(postId, `request: got ${describeValue(request)}, expected ${expected}`);
+    throw new FrameError(wrongField('request', request, 'an object with type and payload'), postId);
   }
   if (request['type'] !== 'info') {
-    const got = describeValue(request['type']);
-    throw new PostError(
-      postId,
-      `request.type: got ${got}, expected "info": the service is read-only`,
-    );
+    const expected = '"info": the service is read-only';
+    throw new FrameError(wrongField('request.type', request['type'], expected), postId);
   }
   return { method: 'post', id: postId, question: request['payload'] };
+}
+
+function wrongField(field: string, value: unknown, expected: string): RequestError {
+  const code = value === undefined ? 'missing_field' : 'invalid_field';
+  return wrongValue(field, value, expected, code);
 }
 
 /** A subscription in its canonical form, which identifies it. */
@@ -146,35 +144,4 @@ export function formatAnswer(id: number, reply: Reply): string {
     `{"channel":"post","data":{"id":${id},"response":{"type":"info","payload":` +
     `{"type":"${type}","data":${data}${formatProvenance(reply)}}}}}`
   );
-}
-
-export function formatPostError(id: number, message: string): string {
-  const response = { type: 'error', payload: message };
-  return JSON.stringify({ channel: 'post', data: { id, response } });
-}
-
-/**
- * Clients parse what is between the first "{" and the last "}" of an error's text as the frame or
- * subscription that it is about, so other braces are escaped. They only occur in quoted values, where
- * the escape is valid JSON.
- */
-export function formatError(message: string, about?: string): string {
-  const plain = message.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d');
-  const data = about === undefined ? plain : `${plain} ${about}`;
-  return JSON.stringify({ channel: 'error', data });
-}
-
-/** Maximum length of the refused frame in an error's text. */
-const ECHO_LENGTH_MAX = 1000;
-
-/** The refused frame as JSON, for the error's text; undefined if too long. */
-export function echo(refused: unknown): string | undefined {
-  if (!isJsonObject(refused)) return undefined;
-  const text = JSON.stringify(refused);
-  return text.length <= ECHO_LENGTH_MAX ? text : undefined;
-}
-
-/** A refusal in one line, its code first. */
-export function describeRefusal({ code, message }: RequestError): string {
-  return `${code}: ${message}`;
 }
