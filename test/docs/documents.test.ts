@@ -119,7 +119,7 @@ test('docs/reference/settings.md is what the table of settings gives: npm run do
 test('settings that the documents name exist', () => {
   const known = new Set(readDocument('docs/reference/settings.md').match(/(?<=`)--[a-z-]+/g));
   for (const name of PRESENT.filter((document) =>
-    /^(README|docs\/(?!decisions\/dep))/.test(document),
+    /^(README|docs\/(?!internals\/dep))/.test(document),
   )) {
     for (const [, flag] of readDocument(name).matchAll(/`(--[a-z][a-z-]+)[ `]/g)) {
       assert.ok(known.has(flag) || OTHER_FLAGS.includes(flag), `${name}: ${flag}`);
@@ -140,27 +140,46 @@ test('the code map names every file and folder of src', () => {
 
 test('every dependency has its reason and an exact version', () => {
   const { dependencies, devDependencies } = JSON.parse(readDocument('package.json'));
-  const reasons = readDocument('docs/decisions/dependencies.md');
+  const reasons = readDocument('docs/internals/dependencies.md');
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
     assert.match(String(version), /^(npm:\S+@)?\d+\.\d+\.\d+$/, name);
     assert.match(reasons, new RegExp(`^\\|.*\`${name}\`.*\\|.*\\|$`, 'm'), name);
   }
 });
 
-const DECISIONS = 'docs/decisions/';
-const PARTS = ['Context', 'Decision', 'Alternative', 'Reason'];
+const INTERNALS = 'docs/internals/';
+const POINTS = ['For', 'Against', 'Cost'];
 
-test('every decision is in the index, and has context, decision, alternative and reason', () => {
-  const index = readDocument(`${DECISIONS}README.md`);
-  const pages = DOCUMENTS.filter((name) => name.startsWith(DECISIONS))
-    .map((name) => name.slice(DECISIONS.length))
-    .filter((name) => name.includes('/'));
+/** The pages of docs/internals, by their names in that folder. */
+function listInternals(): readonly string[] {
+  const pages = DOCUMENTS.filter((name) => name.startsWith(INTERNALS));
   assert.ok(pages.length > 0);
-  for (const page of pages) {
-    const text = readDocument(DECISIONS + page);
-    const [, title] = /^# (.*)\n/.exec(text) ?? [];
-    assert.ok(index.includes(`- [${title}](${page})`), `${page} is not in the index by its title`);
-    const parts = Array.from(text.matchAll(/^\*\*(\w+)\.\*\* /gm), ([, part]) => part);
-    assert.deepEqual(parts, PARTS, page);
+  return pages.map((name) => name.slice(INTERNALS.length));
+}
+
+test('the first page of docs/internals names every page, and every folder of src', () => {
+  const first = readDocument(`${INTERNALS}README.md`);
+  for (const page of listInternals()) {
+    if (page !== 'README.md')
+      assert.ok(first.includes(`](${page})`), `add ${page} to ${INTERNALS}README.md`);
+  }
+  for (const entry of readdirSync(path.join(PROJECT, 'src'), { withFileTypes: true })) {
+    const name = entry.isDirectory() ? `\`src/${entry.name}/\`` : `\`src/${entry.name}\``;
+    assert.ok(first.includes(name), name);
+  }
+});
+
+/** The text of each decision: what stands below a heading of the third level, in a section of decisions. */
+function readDecisions(document: string): readonly string[] {
+  const sections = document.split(/^## /m).filter((section) => section.startsWith('Decisions'));
+  return sections.flatMap((section) => section.split(/^### /m).slice(1));
+}
+
+test('every decision says what speaks for it, what speaks against it, and its cost', () => {
+  for (const page of listInternals()) {
+    for (const decision of readDecisions(readDocument(INTERNALS + page))) {
+      const points = Array.from(decision.matchAll(/^- \*\*(\w+):\*\* \S/gm), ([, point]) => point);
+      assert.deepEqual(points, POINTS, `${page}: ${decision.split('\n', 1)[0]}`);
+    }
   }
 });

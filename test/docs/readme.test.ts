@@ -96,7 +96,7 @@ test('what the README changes in a client is in the page about clients', () => {
 
 test("the README's figure is the one of the page about performance, rounded down", () => {
   const [, stated = ''] = /about (\d+,000) answers a second/.exec(README) ?? [];
-  const page = readDocument('docs/performance.md');
+  const page = readDocument('docs/internals/performance.md');
   const [, measured = ''] = /^\| perpinfo, random users \| ([\d,]+) \|/m.exec(page) ?? [];
   const [least, value] = [stated, measured].map((text) => Number(text.replace(',', '')));
   assert.ok(least > 0 && least <= value && value < least + 1000, `${stated}, ${measured}`);
