@@ -219,7 +219,7 @@ test('the alarms use metrics that are documented, and look at both signs of the 
 
 test('the documents and the shipped cluster name versions of NATS that agree', () => {
   const documented = readFileSync(path.join(PROJECT, 'docs/guide/several-machines.md'), 'utf8');
-  const [, needed] = /jetstream\), server (\d+\.\d+)\.\d+ or later/.exec(documented) ?? [];
+  const [, needed] = /jetstream\),\s+server\s+(\d+\.\d+)\.\d+\s+or\s+later/.exec(documented) ?? [];
   const images = readLines('deploy/cluster/compose.yaml').flatMap(
     (line) => /image: nats:(\d+\.\d+)-/.exec(line)?.[1] ?? [],
   );
