@@ -23,9 +23,8 @@ import { restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { applyBlock } from '../src/state/fold.ts';
 import { buildLedger } from './dataset.ts';
-import { spreadOf } from './measure.ts';
 import { MovingMarket } from './moving-market.ts';
-import { atMost, formatSpread, type Goal, printTable } from './report.ts';
+import { atMost, type Goal, printTable, ratiosIn, spreadIn } from './report.ts';
 
 const SCRIPT = fileURLToPath(import.meta.url);
 const POSITIONS_PER_ACCOUNT = 4;
@@ -151,16 +150,17 @@ export async function benchAppend(folder: string, scale: AppendScale): Promise<G
   const megabytes = (statSync(file).size / 1e6).toFixed(0);
   console.log(`${scale.blocks} blocks of ${EVENTS_A_BLOCK} events, ${megabytes} MB`);
   printSteps(applied, appended);
-  const ratios = appended.map(({ seconds }, index) => seconds / applied[index].seconds);
+  const ratios = ratiosIn(appended, applied, 'seconds');
   return [atMost('append a long file, durable / parse and apply it', 2, ratios)];
 }
 
 function printSteps(applied: readonly Step[], appended: readonly Step[]): void {
-  const describe = (name: string, steps: readonly Step[]) => {
-    const spread = (figure: keyof Step, digits: number) =>
-      formatSpread(spreadOf(steps.map((step) => step[figure])), digits);
-    return [name, spread('seconds', 2), spread('cpuSeconds', 2), spread('batches', 0)];
-  };
+  const describe = (name: string, steps: readonly Step[]) => [
+    name,
+    spreadIn(steps, 'seconds', 2),
+    spreadIn(steps, 'cpuSeconds', 2),
+    spreadIn(steps, 'batches', 0),
+  ];
   const rows = [describe('parse and apply', applied), describe('append', appended)];
   printTable(['', 'seconds', 'seconds of cpu', 'acknowledgements'], rows);
 }

@@ -9,10 +9,9 @@
  * from the append to be visible on all replicas.
  */
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { openJetStreamKeys } from '../src/access/jetstream/jetstream-keys.ts';
 import { answerQuestion } from '../src/info/registry.ts';
@@ -23,12 +22,14 @@ import { natsOptions, startNats } from '../test/cluster/nats-servers.ts';
 import { MAIN } from '../tools/harness/paths.ts';
 import { buildLedger, randomQuestions, usersOf } from './dataset.ts';
 import { askForAccount } from './exchange.ts';
+import { type Bench, runBench } from './frame.ts';
 import { spreadOf } from './measure.ts';
+import { formatSpread, printTable } from './report.ts';
+import { requireTools } from './required-tools.ts';
 import { type RunningServer, startFixedAnswer, startPerpinfo } from './servers.ts';
 import { Wrk } from './wrk.ts';
 
 const POSITIONS_PER_ACCOUNT = 4;
-const EXIT_USAGE = 2;
 const RETRY_MS = 10_000;
 const FULL = { accounts: 20_000, rounds: 5, roundSeconds: 4, blocks: 500 };
 const QUICK = { accounts: 2000, rounds: 2, roundSeconds: 1, blocks: 50 };
@@ -39,15 +40,6 @@ interface Pair {
   readonly servers: readonly RunningServer[];
   readonly one: number[];
   readonly two: number[];
-}
-
-function requireTools(): void {
-  const missing = ['wrk', 'nats-server'].filter(
-    (program) => spawnSync(program, ['-v'], { stdio: 'ignore' }).error !== undefined,
-  );
-  if (missing.length === 0) return;
-  console.error(`${missing.join(' and ')} not found; on Debian: apt-get install wrk nats-server`);
-  process.exit(EXIT_USAGE);
 }
 
 async function createKey(address: string): Promise<string> {
@@ -73,15 +65,12 @@ async function measureGrowth(pairs: readonly Pair[], wrk: Wrk, scale: Scale): Pr
 }
 
 function reportGrowth(pairs: readonly Pair[]): void {
-  console.log(`\n${''.padEnd(34)}one, req/s  two, req/s  growth [smallest to largest]`);
-  for (const { name, one, two } of pairs) {
+  const rows = pairs.map(({ name, one, two }) => {
     const growth = spreadOf(two.map((together, index) => together / one[index]));
-    const figures = [spreadOf(one), spreadOf(two)].map(({ median }) =>
-      median.toFixed(0).padStart(10),
-    );
-    const range = `[${growth.min.toFixed(2)} to ${growth.max.toFixed(2)}]`;
-    console.log(`${name.padEnd(34)}${figures.join('  ')}  ${growth.median.toFixed(2)} ${range}`);
-  }
+    const medians = [one, two].map((rates) => spreadOf(rates).median.toFixed(0));
+    return [name, ...medians, formatSpread(growth, 2)];
+  });
+  printTable(['', 'one, req/s', 'two, req/s', 'growth'], rows);
 }
 
 /** Resolves when a replica answers from the height or a later one. */
@@ -134,7 +123,10 @@ function report(name: string, values: number[]): void {
   console.log(`${name.padEnd(34)}p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, of ${values.length}`);
 }
 
-async function run(scale: Scale, folder: string, address: string): Promise<void> {
+async function run(bench: Bench, scale: Scale): Promise<void> {
+  const { folder } = bench;
+  const nats = await bench.keep(startNats());
+  const address = nats.address('bench');
   const { state } = await buildLedger(folder, scale.accounts, POSITIONS_PER_ACCOUNT);
   execFileSync(process.execPath, [MAIN, 'copy', '--from', folder, '--to', address], {
     stdio: 'ignore',
@@ -146,38 +138,29 @@ async function run(scale: Scale, folder: string, address: string): Promise<void>
   // How a busy machine turns requests away is not what is measured.
   const patience = ['--min-height-wait', '5000', '--overload-delay', '60000'];
   const flags = ['--ledger', address, ...patience];
+  const writer = await openJetStreamLedgerWriter({ ...natsOptions(address), retryMs: RETRY_MS });
+  bench.after(() => writer.close());
   const replicas: RunningServer[] = [];
   const fixed: RunningServer[] = [];
-  const writer = await openJetStreamLedgerWriter({ ...natsOptions(address), retryMs: RETRY_MS });
-  try {
-    for (const name of ['a', 'b']) {
-      replicas.push(await startPerpinfo(path.join(folder, name), { workers: 1, flags }));
-      fixed.push(await startFixedAnswer('node', bodyFile));
-    }
-    const pairs: Pair[] = [
-      { name: 'replicas on NATS', servers: replicas, one: [], two: [] },
-      { name: 'independent processes, fixed body', servers: fixed, one: [], two: [] },
-    ];
-    const bodies = usersOf(state).map(askForAccount);
-    const wrk = new Wrk({ folder, name: 'load', bodies, requestPath: `/${secret}/info` });
-    await measureGrowth(pairs, wrk, scale);
-    reportGrowth(pairs);
-    console.log('');
-    await measureDelay(writer, replicas, secret, scale.blocks);
-  } finally {
-    await Promise.all([...replicas, ...fixed].map((server) => server.stop()));
-    await writer.close();
+  for (const name of ['a', 'b']) {
+    const start = startPerpinfo(path.join(folder, name), { workers: 1, flags });
+    replicas.push(await bench.keep(start));
+    fixed.push(await bench.keep(startFixedAnswer('node', bodyFile)));
   }
+  const pairs: Pair[] = [
+    { name: 'replicas on NATS', servers: replicas, one: [], two: [] },
+    { name: 'independent processes, fixed body', servers: fixed, one: [], two: [] },
+  ];
+  const bodies = usersOf(state).map(askForAccount);
+  const wrk = new Wrk({ folder, name: 'load', bodies, requestPath: `/${secret}/info` });
+  await measureGrowth(pairs, wrk, scale);
+  reportGrowth(pairs);
+  console.log('');
+  await measureDelay(writer, replicas, secret, scale.blocks);
 }
 
-requireTools();
-const load = loadavg()[0].toFixed(1);
-console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, load average ${load}`);
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-const nats = await startNats();
-try {
-  await run(process.argv.includes('--quick') ? QUICK : FULL, folder, nats.address('bench'));
-} finally {
-  await nats.stop();
-  rmSync(folder, { recursive: true });
-}
+requireTools('wrk', 'nats-server');
+await runBench(async (bench) => {
+  await run(bench, process.argv.includes('--quick') ? QUICK : FULL);
+  return [];
+});

@@ -6,11 +6,10 @@
  *   npm run bench:cores -- 10000   with fewer
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey, PATIENCE } from './exchange.ts';
+import { runBench, withBench } from './frame.ts';
 import { cpuSecondsOfAll, rssAnonMegabytesOfAll } from './process-usage.ts';
 import { printTable } from './report.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
@@ -33,44 +32,29 @@ async function measureCores({ pid }: RunningServer): Promise<number> {
   return ((cpuSecondsOfAll(pid) - before) * 1000) / (performance.now() - startedMs);
 }
 
-async function measureFollowing(
-  directory: string,
-  server: RunningServer,
-  eventsPerSecond: number,
-): Promise<number> {
-  const writer = await startWriter(directory, eventsPerSecond / BLOCKS_PER_SECOND);
-  try {
-    return await measureCores(server);
-  } finally {
-    await writer.stop();
-  }
-}
-
 /** A row of the table. */
-async function measureWorkers(directory: string, workers: number): Promise<string[]> {
-  const startedMs = performance.now();
-  const server = await startPerpinfo(directory, { workers, flags: PATIENCE });
-  const startSeconds = (performance.now() - startedMs) / 1000;
-  try {
+function measureWorkers(directory: string, workers: number): Promise<string[]> {
+  return withBench(async (bench) => {
+    const startedMs = performance.now();
+    const server = await bench.keep(startPerpinfo(directory, { workers, flags: PATIENCE }));
+    const startSeconds = (performance.now() - startedMs) / 1000;
     const following: number[] = [];
     for (const rate of EVENTS_PER_SECOND) {
-      following.push(await measureFollowing(directory, server, rate));
+      const cores = await withBench(async (writing) => {
+        await writing.keep(startWriter(directory, rate / BLOCKS_PER_SECOND));
+        return measureCores(server);
+      });
+      following.push(cores);
     }
     const megabytes = rssAnonMegabytesOfAll(server.pid);
     // Last, when what a start leaves behind is long over.
     following.push(await measureCores(server));
     const cores = following.map((each) => each.toFixed(3));
     return [String(workers), startSeconds.toFixed(1), megabytes.toFixed(0), ...cores];
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
-console.log(
-  `node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the writer`,
-);
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-try {
+await runBench(async ({ folder }) => {
   const directory = path.join(folder, 'million');
   runMillionStep('build', directory, String(ACCOUNTS));
   await createKey(directory);
@@ -79,6 +63,5 @@ try {
   const following = [...EVENTS_PER_SECOND, 'no'].map((rate) => `cores at ${rate} events/s`);
   console.log(`${ACCOUNTS} accounts; memory and cores of all workers together`);
   printTable(['workers', 'start until all answer, s', 'memory, MB', ...following], rows);
-} finally {
-  rmSync(folder, { recursive: true });
-}
+  return [];
+});

@@ -5,6 +5,7 @@
 
 import path from 'node:path';
 import { type AgeSample, runBudget } from '../test/follow/budget-run.ts';
+import type { Bench } from './frame.ts';
 import { median } from './measure.ts';
 import { type Goal, printTable } from './report.ts';
 
@@ -25,7 +26,7 @@ interface AgesCase {
 const SWEEP_MS = 60_000;
 const BLOCK_MS = 10_000;
 
-export async function benchAges(folder: string, scale: AgesScale): Promise<Goal[]> {
+export async function benchAges({ folder }: Bench, scale: AgesScale): Promise<Goal[]> {
   const rows: string[][] = [];
   const { cases, minutes } = scale;
   for (const { accounts, budget } of cases) {

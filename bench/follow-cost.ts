@@ -7,16 +7,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningStub } from '../tools/harness/running-stub.ts';
-import {
-  askForAll,
-  type Cleanup,
-  type Following,
-  startFollowing,
-  startStub,
-} from './follow-stub.ts';
+import { askForAll, type Following, startFollowing, startStub } from './follow-stub.ts';
+import type { Bench } from './frame.ts';
 import { median, spreadOf } from './measure.ts';
 import { cpuSeconds } from './process-usage.ts';
-import { formatSpread, type Goal } from './report.ts';
+import { formatSpread, type Goal, stated } from './report.ts';
 
 export interface CostScale {
   readonly accounts: number;
@@ -38,14 +33,10 @@ interface Work {
   readonly reads: number;
 }
 
-export async function benchCost(
-  folder: string,
-  cleanup: Cleanup,
-  scale: CostScale,
-): Promise<Goal[]> {
+export async function benchCost(bench: Bench, scale: CostScale): Promise<Goal[]> {
   const { accounts } = scale;
-  const exchange = await startStub(folder, cleanup, { accounts, intervalMs: BLOCK_MS });
-  const following = await startFollowing(folder, cleanup, exchange, FLAGS);
+  const exchange = await startStub(bench, { accounts, intervalMs: BLOCK_MS });
+  const following = await startFollowing(bench, exchange, FLAGS);
   const meter = new FollowerMeter(exchange.stub, exchange.file, following);
   const marksAlone = await meter.measure(scale);
   await askForAll(following, exchange.users);
@@ -59,14 +50,17 @@ export async function benchCost(
   console.log(`${exchange.users.length} accounts, a block every ${BLOCK_MS} ms`);
   console.log(`${formatSpread(spreadOf(rates), 0)} accounts read a second`);
   return [
-    describe("the follower's processor time, µs a mark", perMark),
-    describe("the follower's processor time, µs an account read", perRead),
+    inMicroseconds("the follower's processor time, µs a mark", perMark),
+    inMicroseconds("the follower's processor time, µs an account read", perRead),
   ];
 }
 
-function describe(figure: string, seconds: readonly number[]): Goal {
-  const measured = formatSpread(spreadOf(seconds.map((value) => value * MICROSECONDS)), 0);
-  return { figure, measured, goal: 'none', isMet: undefined };
+function inMicroseconds(figure: string, seconds: readonly number[]): Goal {
+  return stated(
+    figure,
+    seconds.map((value) => value * MICROSECONDS),
+    0,
+  );
 }
 
 class FollowerMeter {

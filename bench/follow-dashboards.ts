@@ -5,10 +5,10 @@
 
 import type { RunningStub } from '../tools/harness/running-stub.ts';
 import { askForAccount } from './exchange.ts';
-import { askForAll, type Cleanup, countCalls, startFollowing, startStub } from './follow-stub.ts';
-import { spreadOf } from './measure.ts';
+import { askForAll, countCalls, startFollowing, startStub } from './follow-stub.ts';
+import type { Bench } from './frame.ts';
 import { type RateLoad, startRateLoad } from './rate-load.ts';
-import { formatSpread, type Goal, printTable } from './report.ts';
+import { type Goal, printTable, ratiosIn, spreadIn, stated } from './report.ts';
 
 export interface DashboardsScale {
   readonly dashboards: number;
@@ -39,24 +39,19 @@ interface Contestant {
   readonly rounds: Round[];
 }
 
-export async function benchDashboards(
-  folder: string,
-  cleanup: Cleanup,
-  scale: DashboardsScale,
-): Promise<Goal[]> {
+export async function benchDashboards(bench: Bench, scale: DashboardsScale): Promise<Goal[]> {
   const { dashboards, accounts } = scale;
   const choice = { accounts: SPARE * accounts, intervalMs: BLOCK_MS };
-  const exchange = await startStub(folder, cleanup, choice);
+  const exchange = await startStub(bench, choice);
   const { stub } = exchange;
   const users = exchange.users.slice(0, accounts);
   console.log(`${dashboards} dashboards, ${users.length} accounts, a budget of ${BUDGET} a minute`);
-  const load = await startRateLoad(folder, users.map(askForAccount));
-  cleanup.after(() => load.stop());
+  const load = await bench.keep(startRateLoad(bench.folder, users.map(askForAccount)));
   const direct = { name: 'asked directly', port: stub.port, requestPath: '/info', rounds: [] };
   await measure(stub, direct, load, scale);
   // Only now, since the follower asks the exchange too.
   const flags = ['--follow-budget', `${BUDGET}`];
-  const following = await startFollowing(folder, cleanup, exchange, flags);
+  const following = await startFollowing(bench, exchange, flags);
   await askForAll(following, users);
   const { port } = following.service;
   const requestPath = `/${following.secret}/info`;
@@ -87,20 +82,13 @@ async function measure(
 function print(contestants: readonly Contestant[]): void {
   const rows = contestants.map(({ name, rounds }) => [
     name,
-    formatSpread(spreadOf(rounds.map(({ callsPerSecond }) => callsPerSecond)), 1),
-    formatSpread(spreadOf(rounds.map(({ latencyMs }) => latencyMs)), 1),
+    spreadIn(rounds, 'callsPerSecond', 1),
+    spreadIn(rounds, 'latencyMs', 1),
   ]);
   printTable(['', 'calls/s at the exchange', 'ms to an answer, median'], rows);
 }
 
 function state([direct, followed]: readonly Contestant[]): Goal {
-  const ratios = direct.rounds.map(
-    ({ callsPerSecond }, round) => callsPerSecond / followed.rounds[round].callsPerSecond,
-  );
-  return {
-    figure: 'calls/s at the exchange, asked directly / followed',
-    measured: formatSpread(spreadOf(ratios), 0),
-    goal: 'none',
-    isMet: undefined,
-  };
+  const ratios = ratiosIn(direct.rounds, followed.rounds, 'callsPerSecond');
+  return stated('calls/s at the exchange, asked directly / followed', ratios, 0);
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { VirtualClock } from '../test/follow/virtual-clock.ts';
 import { DiskFollower, type DiskUse } from './disk-follower.ts';
-import type { Cleanup } from './follow-stub.ts';
+import type { Bench } from './frame.ts';
 import { type RealRate, RealRateExchange } from './real-rate-exchange.ts';
 import { type Goal, printTable } from './report.ts';
 
@@ -40,10 +40,10 @@ interface Day {
 
 const MEMORY = '/dev/shm';
 
-export async function benchDisk(cleanup: Cleanup, scale: DiskScale): Promise<Goal[]> {
+export async function benchDisk(bench: Bench, scale: DiskScale): Promise<Goal[]> {
   const place = existsSync(MEMORY) ? MEMORY : tmpdir();
   const folder = mkdtempSync(path.join(place, 'perpinfo-bench-'));
-  cleanup.after(() => rmSync(folder, { recursive: true }));
+  bench.after(() => rmSync(folder, { recursive: true }));
   const rows: string[][] = [];
   const goals: Goal[] = [];
   for (const rate of scale.cases) {

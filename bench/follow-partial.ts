@@ -11,9 +11,8 @@ import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { listenOnWantedSocket } from '../src/upstream/channel/socket/socket-server.ts';
 import type { WantedHandler } from '../src/upstream/channel/wanted.ts';
 import { askForAccount, buildExchange, type Exchange, PATIENCE } from './exchange.ts';
-import type { Cleanup } from './follow-stub.ts';
-import { spreadOf } from './measure.ts';
-import { formatSpread, type Goal } from './report.ts';
+import type { Bench } from './frame.ts';
+import { type Goal, stated } from './report.ts';
 import { startPerpinfo } from './servers.ts';
 import {
   type Contestant,
@@ -33,19 +32,15 @@ export interface PartialScale {
 
 const EVENTS_PER_BLOCK = 1000;
 
-export async function benchPartial(
-  folder: string,
-  cleanup: Cleanup,
-  scale: PartialScale,
-): Promise<Goal[]> {
-  const ordinary = await buildExchange(path.join(folder, 'ordinary'), scale.accounts);
-  const partial = await buildExchange(path.join(folder, 'partial'), scale.accounts);
+export async function benchPartial(bench: Bench, scale: PartialScale): Promise<Goal[]> {
+  const ordinary = await buildExchange(path.join(bench.folder, 'ordinary'), scale.accounts);
+  const partial = await buildExchange(path.join(bench.folder, 'partial'), scale.accounts);
   await makePartial(partial);
   const port = await listenOnWantedSocket(partial.folder, IDLE_FOLLOWER);
-  cleanup.after(() => port.close());
+  bench.after(() => port.close());
   const contestants = [
-    ...(await compete('ordinary', ordinary, cleanup)),
-    ...(await compete('partial', partial, cleanup)),
+    ...(await compete('ordinary', ordinary, bench)),
+    ...(await compete('partial', partial, bench)),
   ];
   await measureInTurns(contestants, scale.rounds);
   printContestants(contestants);
@@ -54,23 +49,16 @@ export async function benchPartial(
 }
 
 function state(users: string, ours: Contestant, reference: Contestant): Goal {
-  return {
-    figure: `requests/s, ${users}, partial ledger / ordinary one`,
-    measured: formatSpread(spreadOf(ratiosOf(ours, reference)), 2),
-    goal: 'none',
-    isMet: undefined,
-  };
+  return stated(`requests/s, ${users}, partial ledger / ordinary one`, ratiosOf(ours, reference));
 }
 
 async function compete(
   name: string,
   { folder, users, requestPath }: Exchange,
-  cleanup: Cleanup,
+  bench: Bench,
 ): Promise<Contestant[]> {
-  const writer = await startWriter(folder);
-  cleanup.after(() => writer.stop());
-  const server = await startPerpinfo(folder, { workers: 1, flags: PATIENCE });
-  cleanup.after(() => server.stop());
+  await bench.keep(startWriter(folder));
+  const server = await bench.keep(startPerpinfo(folder, { workers: 1, flags: PATIENCE }));
   const bodies = users.map(askForAccount);
   const all = new Wrk({ folder, name: 'all', bodies, requestPath });
   const few = new Wrk({ folder, name: 'few', bodies: pickFew(bodies), requestPath });

@@ -5,11 +5,8 @@ import { Client } from '../tools/harness/running.ts';
 import { RunningStub, type StubChoice } from '../tools/harness/running-stub.ts';
 import { Truth } from '../tools/stub-exchange/truth.ts';
 import { createKey, PATIENCE } from './exchange.ts';
+import type { Bench } from './frame.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
-
-export interface Cleanup {
-  after(clean: () => Promise<void> | void): void;
-}
 
 export interface Stub {
   readonly stub: RunningStub;
@@ -25,28 +22,22 @@ export interface Following {
   readonly secret: string;
 }
 
-export async function startStub(
-  folder: string,
-  cleanup: Cleanup,
-  choice: Partial<StubChoice>,
-): Promise<Stub> {
-  const file = path.join(folder, 'exchange.ndjson');
-  const stub = await RunningStub.start(cleanup, { file, limit: 0, ...choice });
+export async function startStub(bench: Bench, choice: Partial<StubChoice>): Promise<Stub> {
+  const file = path.join(bench.folder, 'exchange.ndjson');
+  const stub = await RunningStub.start(bench, { file, limit: 0, ...choice });
   return { stub, users: new Truth(file).users, file };
 }
 
 /** `serve --follow` with further flags; its first process is the follower's. */
 export async function startFollowing(
-  folder: string,
-  cleanup: Cleanup,
+  bench: Bench,
   { stub }: Stub,
   flags: readonly string[],
 ): Promise<Following> {
-  const data = path.join(folder, 'followed');
+  const data = path.join(bench.folder, 'followed');
   const secret = await createKey(data);
   const following = ['--follow', stub.url, ...PATIENCE, ...flags];
-  const service = await startPerpinfo(data, { workers: 1, flags: following });
-  cleanup.after(() => service.stop());
+  const service = await bench.keep(startPerpinfo(data, { workers: 1, flags: following }));
   return { service, secret };
 }
 

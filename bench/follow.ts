@@ -9,17 +9,14 @@
  * Follower, service, exchange and load share the machine's cores.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type AgesScale, benchAges } from './follow-ages.ts';
 import { benchCost, type CostScale } from './follow-cost.ts';
 import { benchDashboards, type DashboardsScale } from './follow-dashboards.ts';
 import { benchDisk, type DiskScale } from './follow-disk.ts';
 import { benchPartial, type PartialScale } from './follow-partial.ts';
-import type { Cleanup } from './follow-stub.ts';
-import { type Goal, printGoals } from './report.ts';
+import { announce, type Bench, runBench, withBench } from './frame.ts';
+import type { Goal } from './report.ts';
 import { requireTools } from './required-tools.ts';
 
 const EXIT_USAGE = 2;
@@ -74,58 +71,31 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 
-function announce(what: string): void {
-  console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
-}
-
-/** What a part has started is stopped after it, also where it fails. */
-async function bench<T>(measure: (folder: string, cleanup: Cleanup) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-  const cleanups: (() => Promise<void> | void)[] = [];
-  try {
-    return await measure(folder, { after: (clean) => void cleanups.push(clean) });
-  } finally {
-    for (const clean of cleanups.reverse()) await clean();
-    rmSync(folder, { recursive: true });
-  }
-}
-
-type Measure = (folder: string, cleanup: Cleanup, scale: Scale) => Promise<Goal[]>;
+type Measure = (bench: Bench, scale: Scale) => Promise<Goal[]>;
 
 const PARTS: Readonly<Record<string, Measure>> = {
-  dashboards: (folder, cleanup, scale) => benchDashboards(folder, cleanup, scale.dashboards),
-  cost: (folder, cleanup, scale) => benchCost(folder, cleanup, scale.cost),
-  partial: (folder, cleanup, scale) => benchPartial(folder, cleanup, scale.partial),
-  ages: (folder, _, scale) => benchAges(folder, scale.ages),
-  disk: (_, cleanup, scale) => benchDisk(cleanup, scale.disk),
+  dashboards: (bench, scale) => benchDashboards(bench, scale.dashboards),
+  cost: (bench, scale) => benchCost(bench, scale.cost),
+  partial: (bench, scale) => benchPartial(bench, scale.partial),
+  ages: (bench, scale) => benchAges(bench, scale.ages),
+  disk: (bench, scale) => benchDisk(bench, scale.disk),
 };
 const DEFAULT_PARTS = ['dashboards', 'cost', 'partial', 'disk'];
 /** On a virtual clock, without load. */
 const ALONE: readonly string[] = ['ages', 'disk'];
-
-async function run(names: readonly string[], scale: Scale): Promise<Goal[]> {
-  const goals: Goal[] = [];
-  for (const name of names) {
-    announce(name);
-    const measure = PARTS[name];
-    goals.push(...(await bench((folder, cleanup) => measure(folder, cleanup, scale))));
-  }
-  return goals;
-}
 
 const unknown = positionals.filter((name) => !Object.hasOwn(PARTS, name));
 if (unknown.length > 0) {
   console.error(`no part ${unknown.join(', ')}; expected ${Object.keys(PARTS).join(', ')}`);
   process.exit(EXIT_USAGE);
 }
-const startedMs = performance.now();
-console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the load`);
-console.log('rounds take turns; figures are medians, with the smallest and the largest');
 const names = positionals.length === 0 ? DEFAULT_PARTS : positionals;
 if (names.some((name) => !ALONE.includes(name))) requireTools('wrk');
-const goals = await run(names, values.quick ? QUICK : FULL);
-if (goals.length > 0) {
-  announce('figures');
-  printGoals(goals);
-}
-console.log(`\ntook ${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes`);
+await runBench(async () => {
+  const goals: Goal[] = [];
+  for (const name of names) {
+    announce(name);
+    goals.push(...(await withBench((part) => PARTS[name](part, values.quick ? QUICK : FULL))));
+  }
+  return goals;
+});

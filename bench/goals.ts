@@ -9,16 +9,15 @@
  * blocks a second in which all marks move. Everything shares the machine's cores.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type AppendScale, benchAppend } from './append.ts';
 import { benchBeside } from './beside.ts';
 import { benchBulk } from './bulk.ts';
 import { buildExchange, type Exchange, PATIENCE, POSITIONS_PER_ACCOUNT } from './exchange.ts';
+import { announce, type Bench, runBench, withBench } from './frame.ts';
 import { benchLatency, type LatencyScale } from './latency.ts';
-import { type Goal, printGoals } from './report.ts';
+import type { Goal } from './report.ts';
 import { benchRequests } from './requests.ts';
 import { requireTools } from './required-tools.ts';
 import { startNginx, startPerpinfo } from './servers.ts';
@@ -64,15 +63,10 @@ const QUICK: Scale = {
   append: { accounts: 1000, blocks: 300, rounds: 1 },
 };
 
-interface Running {
-  stop(): Promise<void>;
-}
+const scale = values.quick ? QUICK : FULL;
 
-function announce(what: string): void {
-  console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
-}
-
-async function prepareExchange(folder: string, { accounts }: Scale): Promise<Exchange> {
+async function prepareExchange(folder: string): Promise<Exchange> {
+  const { accounts } = scale;
   const exchange = await buildExchange(folder, accounts);
   console.log(`${accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions, random users`);
   console.log(`a typical answer has ${Buffer.byteLength(exchange.body)} bytes`);
@@ -80,16 +74,12 @@ async function prepareExchange(folder: string, { accounts }: Scale): Promise<Exc
 }
 
 /** All that is measured on one exchange, with its writer at work from beginning to end. */
-async function benchService(folder: string, scale: Scale, running: Running[]): Promise<Goal[]> {
-  const keep = async <T extends Running>(starting: Promise<T>): Promise<T> => {
-    const started = await starting;
-    running.push(started);
-    return started;
-  };
-  const exchange = await prepareExchange(folder, scale);
-  const writer = await keep(startWriter(folder));
-  const nginx = await keep(startNginx(folder, exchange.body));
-  const perpinfo = await keep(startPerpinfo(folder, { workers: 1, flags: PATIENCE }));
+async function benchService(bench: Bench): Promise<Goal[]> {
+  const { folder } = bench;
+  const exchange = await prepareExchange(folder);
+  const writer = await bench.keep(startWriter(folder));
+  const nginx = await bench.keep(startNginx(folder, exchange.body));
+  const perpinfo = await bench.keep(startPerpinfo(folder, { workers: 1, flags: PATIENCE }));
   announce('Requests a second, as many as 64 connections bring');
   const throughput = await benchThroughput(exchange, perpinfo, nginx, scale.throughput);
   announce('Latency at a rate that is kept');
@@ -106,55 +96,27 @@ async function benchService(folder: string, scale: Scale, running: Running[]): P
 }
 
 /** The rows of this build beside those of the build in another directory. */
-async function runBeside(folder: string, directory: string, scale: Scale): Promise<void> {
-  const goals = await stopAfter(async (running) => {
-    const exchange = await prepareExchange(folder, scale);
-    running.push(await startWriter(folder));
-    // Both are started anew, so that neither has answered other kinds of requests before.
-    const choice = { workers: 1, flags: PATIENCE };
-    const own = await startPerpinfo(folder, choice);
-    running.push(own);
-    const main = path.join(directory, 'dist/main.js');
-    const other = await startPerpinfo(folder, { ...choice, main });
-    running.push(other);
-    return benchBeside(exchange, [own, other], scale.requests);
-  });
-  announce('Goals');
-  printGoals(goals);
+async function benchOther(bench: Bench, directory: string): Promise<Goal[]> {
+  const { folder } = bench;
+  const exchange = await prepareExchange(folder);
+  await bench.keep(startWriter(folder));
+  // Both are started anew, so that neither has answered other kinds of requests before.
+  const choice = { workers: 1, flags: PATIENCE };
+  const own = await bench.keep(startPerpinfo(folder, choice));
+  const main = path.join(directory, 'dist/main.js');
+  const other = await bench.keep(startPerpinfo(folder, { ...choice, main }));
+  return benchBeside(exchange, [own, other], scale.requests);
 }
 
-/** What was started is stopped, also where a measurement fails. */
-async function stopAfter(bench: (running: Running[]) => Promise<Goal[]>): Promise<Goal[]> {
-  const running: Running[] = [];
-  try {
-    return await bench(running);
-  } finally {
-    for (const each of running.reverse()) await each.stop();
-  }
-}
-
-async function run(folder: string, scale: Scale): Promise<void> {
-  const service = await stopAfter((running) =>
-    benchService(path.join(folder, 'exchange'), scale, running),
-  );
+async function benchAll({ folder }: Bench): Promise<Goal[]> {
+  const service = await withBench(benchService);
   announce('Start and memory');
   const start = await benchStart(folder, scale.start);
   announce('Appending');
   const append = await benchAppend(folder, scale.append);
-  announce('Goals');
-  printGoals([...service, ...start, ...append]);
+  return [...service, ...start, ...append];
 }
 
 requireTools('nginx', 'wrk');
-const startedMs = performance.now();
-console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the load`);
-console.log('rounds take turns; figures are medians, with the smallest and the largest');
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-try {
-  const scale = values.quick ? QUICK : FULL;
-  if (values.beside === undefined) await run(folder, scale);
-  else await runBeside(path.join(folder, 'exchange'), values.beside, scale);
-} finally {
-  rmSync(folder, { recursive: true });
-}
-console.log(`\ntook ${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes`);
+const { beside } = values;
+await runBench((bench) => (beside === undefined ? benchAll(bench) : benchOther(bench, beside)));

@@ -20,7 +20,7 @@ export interface GrowthResult {
   readonly inSteps: Spread;
   readonly inOneGo: Spread;
   /** In steps over in one go, round by round. */
-  readonly ratio: Spread;
+  readonly ratios: readonly number[];
 }
 
 type AddRow = (index: number) => void;
@@ -91,7 +91,7 @@ function compareGrowth(what: string, inSteps: () => AddRow, inOneGo: () => AddRo
     what,
     inSteps: spreadOf(rounds.map((round) => round.inSteps)),
     inOneGo: spreadOf(rounds.map((round) => round.inOneGo)),
-    ratio: spreadOf(rounds.map((round) => round.inSteps / round.inOneGo)),
+    ratios: rounds.map((round) => round.inSteps / round.inOneGo),
   };
 }
 

@@ -5,8 +5,7 @@
  *   npm run bench:history -- 45000   a million versions, ten minutes
  */
 
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { open } from 'lmdb';
 import { type Archive, openArchive } from '../src/archive/archive.ts';
@@ -25,8 +24,9 @@ import { openStorage, type Storage } from '../src/replica/storage.ts';
 import { Random } from '../src/simulator/random.ts';
 import { createSimulator } from '../src/simulator/simulator.ts';
 import { benchArchiveMemory } from './archive-memory.ts';
-import { type Comparison, compare } from './measure.ts';
-import { printGoals } from './report.ts';
+import { runBench } from './frame.ts';
+import { compare } from './measure.ts';
+import { atLeast, atMost, comparedAtMost, type Goal } from './report.ts';
 
 const BLOCKS_DEFAULT = 12_000;
 const ACCOUNTS = 2_000;
@@ -34,14 +34,6 @@ const QUESTIONS = 5_000;
 const POINTS = 365;
 const SERIES = 20;
 const CAUGHT_UP_ACCOUNTS = 400_000;
-
-function report(what: string, result: string, goal: string, isMet: boolean): void {
-  console.log(`${isMet ? 'met   ' : 'MISSED'} ${what.padEnd(56)} ${result}  (goal: ${goal})`);
-}
-
-function formatRatio({ ratio, ratioMin, ratioMax }: Comparison): string {
-  return `${ratio.toFixed(2)} [${ratioMin.toFixed(2)} to ${ratioMax.toFixed(2)}]`;
-}
 
 async function writeLedger(data: string, blocks: number): Promise<number> {
   const simulator = createSimulator({ seed: 'history', accounts: ACCOUNTS });
@@ -89,7 +81,7 @@ async function archive(data: string, storage: Storage): Promise<number> {
 const ROUNDS = 3;
 
 /** Both in turns; the first time, while code is still being compiled, does not count. */
-async function benchArchiver(data: string, storage: Storage): Promise<Replica> {
+async function benchArchiver(data: string, storage: Storage) {
   const rates: number[] = [];
   let { replica } = await replay(storage);
   await archive(data, storage);
@@ -99,10 +91,7 @@ async function benchArchiver(data: string, storage: Storage): Promise<Replica> {
     replica = replayed.replica;
     rates.push(replayed.seconds / (await archive(data, storage)));
   }
-  const [least, rate, most] = rates.sort((a, b) => a - b);
-  const result = `${rate.toFixed(2)} [${least.toFixed(2)} to ${most.toFixed(2)}]`;
-  report('rate of the archiver / of a replay', result, 'at least 0.5', rate >= 0.5);
-  return replica;
+  return { replica, goal: atLeast('rate of the archiver / of a replay', 0.5, rates) };
 }
 
 function secondsSince(before: NodeJS.CpuUsage): number {
@@ -118,7 +107,7 @@ function finish(steps: HistorySteps): string {
 }
 
 /** Random accounts at random heights, beside the same accounts now; both from the text of the question. */
-function benchAnswers(opened: Archive, { state }: Replica): void {
+function benchAnswers(opened: Archive, { state }: Replica): Goal {
   const history = new History(opened);
   const random = new Random('answers');
   const questions = Array.from({ length: QUESTIONS }, () => ({
@@ -138,13 +127,12 @@ function benchAnswers(opened: Archive, { state }: Replica): void {
       for (const question of questions) Buffer.byteLength(answerQuestion(state, question));
     },
   );
-  const what = 'compute an answer of the past / of the present';
-  report(what, formatRatio(result), 'at most 5', result.ratio <= 5);
-  console.log(`       ${((result.ours / QUESTIONS) * 1e6).toFixed(1)} µs an answer of the past`);
+  console.log(`${((result.ours / QUESTIONS) * 1e6).toFixed(1)} µs an answer of the past`);
+  return comparedAtMost('compute an answer of the past / of the present', 5, result);
 }
 
 /** Series of 365 points, beside as many random values of a kilobyte from LMDB. */
-function benchSeries(opened: Archive, { state }: Replica, folder: string): void {
+function benchSeries(opened: Archive, { state }: Replica, folder: string): Goal {
   const history = new History(opened);
   const { firstTime, lastTime } = history.range();
   const random = new Random('series');
@@ -173,12 +161,11 @@ function benchSeries(opened: Archive, { state }: Replica, folder: string): void 
       for (const key of keys) table.get(key);
     },
   );
-  const what = `a series of ${POINTS} points / as many random values from LMDB`;
-  report(what, formatRatio(result), 'at most 3', result.ratio <= 3);
-  console.log(
-    `       ${points / SERIES} points, ${((result.ours / points) * 1e6).toFixed(1)} µs each`,
-  );
+  const microseconds = ((result.ours / points) * 1e6).toFixed(1);
+  console.log(`${points / SERIES} points, ${microseconds} µs each`);
   void table.close();
+  const figure = `a series of ${POINTS} points / as many random values from LMDB`;
+  return comparedAtMost(figure, 3, result);
 }
 
 function countVersions(opened: Archive, { state }: Replica): number {
@@ -193,36 +180,26 @@ function countVersions(opened: Archive, { state }: Replica): number {
   return count;
 }
 
-async function main(): Promise<void> {
-  const blocks = Number(process.argv[2] ?? BLOCKS_DEFAULT);
-  const data = mkdtempSync(path.join(tmpdir(), 'perpinfo-history-'));
-  try {
-    const bytes = await writeLedger(data, blocks);
-    const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
-    const storage = await openStorage({ data, ...nats });
-    const replica = await benchArchiver(data, storage);
-    const { size } = statSync(path.join(archiveFolder(data), 'data.mdb'));
-    const opened = await openArchive(data);
-    if (opened === undefined) throw new Error('there is no archive');
-    const versions = countVersions(opened, replica);
-    console.log(
-      `       ${blocks} blocks, ${(bytes / 1e6).toFixed(0)} MB of lines, ${versions} versions of accounts`,
-    );
-    const share = size / bytes;
-    report(
-      "bytes of the archive / of the ledger's lines",
-      share.toFixed(2),
-      'at most 1',
-      share <= 1,
-    );
-    benchAnswers(opened, replica);
-    benchSeries(opened, replica, data);
-    await opened.close();
-    await storage.close();
-    printGoals(await benchArchiveMemory(data, { accounts: CAUGHT_UP_ACCOUNTS, rounds: 3 }));
-  } finally {
-    rmSync(data, { recursive: true, force: true });
-  }
-}
-
-await main();
+const blocks = Number(process.argv[2] ?? BLOCKS_DEFAULT);
+await runBench(async ({ folder: data }) => {
+  const bytes = await writeLedger(data, blocks);
+  const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
+  const storage = await openStorage({ data, ...nats });
+  const { replica, goal } = await benchArchiver(data, storage);
+  const { size } = statSync(path.join(archiveFolder(data), 'data.mdb'));
+  const opened = await openArchive(data);
+  if (opened === undefined) throw new Error('there is no archive');
+  const versions = countVersions(opened, replica);
+  const megabytes = (bytes / 1e6).toFixed(0);
+  console.log(`${blocks} blocks, ${megabytes} MB of lines, ${versions} versions of accounts`);
+  const goals = [
+    goal,
+    atMost("bytes of the archive / of the ledger's lines", 1, [size / bytes]),
+    benchAnswers(opened, replica),
+    benchSeries(opened, replica, data),
+  ];
+  await opened.close();
+  await storage.close();
+  const memory = await benchArchiveMemory(data, { accounts: CAUGHT_UP_ACCOUNTS, rounds: 3 });
+  return [...goals, ...memory];
+});

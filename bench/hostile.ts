@@ -11,15 +11,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatQuestion } from '../tools/harness/service.ts';
 import { createKey } from './exchange.ts';
-import { askForAll, type Cleanup, startFollowing, startStub } from './follow-stub.ts';
-import { Clients, type Group, type GroupRun } from './hostile-clients.ts';
-import { type Goal, printGoals, printTable } from './report.ts';
+import { askForAll, startFollowing, startStub } from './follow-stub.ts';
+import { announce, type Bench, runBench, withBench } from './frame.ts';
+import { atLeast, atMost, type Goal, printTable } from './report.ts';
+import { type Group, type GroupRun, RequestLoad } from './request-load.ts';
 import { startPerpinfo } from './servers.ts';
 import { buildWeightsData, WHALES } from './weights-data.ts';
 
@@ -74,11 +73,11 @@ function costlyBodies(key: string): Group {
 }
 
 /** Its data is in the folder. */
-async function openPast(folder: string, cleanup: Cleanup): Promise<Part> {
+async function openPast(bench: Bench): Promise<Part> {
+  const { folder } = bench;
   const data = await buildWeightsData(folder);
   const [goodKey, hostileKey] = [await createKey(folder), await createKey(folder, HOSTILE_BUDGET)];
-  const service = await startPerpinfo(folder, { workers: 1, flags: ['--archive'] });
-  cleanup.after(() => service.stop());
+  const service = await bench.keep(startPerpinfo(folder, { workers: 1, flags: ['--archive'] }));
   const ask = asking(hostileKey);
   const span = Math.ceil((data.lastTime - data.firstTime) / 4000);
   const past = WHALES.flatMap(({ user }) => [
@@ -91,7 +90,13 @@ async function openPast(folder: string, cleanup: Cleanup): Promise<Part> {
   return {
     name: 'the past',
     port: service.port,
-    good: [{ name: 'accounts', requests: accountsOf(asking(goodKey), data.users), connections: 8 }],
+    good: [
+      {
+        name: 'accounts',
+        requests: accountsOf(asking(goodKey), data.users),
+        connections: 8,
+      },
+    ],
     hostile: [
       { name: 'history', requests: past, connections: 4 },
       { name: 'abandoned', requests: past, connections: 4, abandonMs: 5 },
@@ -100,14 +105,14 @@ async function openPast(folder: string, cleanup: Cleanup): Promise<Part> {
   };
 }
 
-async function openFollower(folder: string, cleanup: Cleanup): Promise<Part> {
-  const exchange = await startStub(folder, cleanup, {
+async function openFollower(bench: Bench): Promise<Part> {
+  const exchange = await startStub(bench, {
     accounts: 2 * KNOWN_ACCOUNTS,
     intervalMs: 1000,
   });
   const users = exchange.users.slice(0, KNOWN_ACCOUNTS);
   const flags = ['--follow-budget', '1200', '--forward'];
-  const following = await startFollowing(folder, cleanup, exchange, flags);
+  const following = await startFollowing(bench, exchange, flags);
   await askForAll(following, users);
   const giant = { type: 'userFills', user: users[0] };
   const row = { coin: 'BTC', px: '60000.0', sz: '0.01', side: 'B', dir: 'Open Long', fee: '0.1' };
@@ -117,7 +122,7 @@ async function openFollower(folder: string, cleanup: Cleanup): Promise<Part> {
     hash: 'f'.repeat(66),
   }));
   await exchange.stub.fix(giant, rows);
-  const hostileKey = await createKey(path.join(folder, 'followed'), HOSTILE_BUDGET);
+  const hostileKey = await createKey(path.join(bench.folder, 'followed'), HOSTILE_BUDGET);
   const [good, hostile] = [asking(following.secret), asking(hostileKey)];
   return {
     name: 'a followed exchange',
@@ -132,9 +137,18 @@ async function openFollower(folder: string, cleanup: Cleanup): Promise<Part> {
       },
     ],
     hostile: [
-      { name: 'new accounts', requests: accountsOf(hostile, newUsers()), connections: 16 },
+      {
+        name: 'new accounts',
+        requests: accountsOf(hostile, newUsers()),
+        connections: 16,
+      },
       { name: 'giants', requests: [hostile(giant)], connections: 4 },
-      { name: 'giants, abandoned', requests: [hostile(giant)], connections: 4, abandonMs: 5 },
+      {
+        name: 'giants, abandoned',
+        requests: [hostile(giant)],
+        connections: 4,
+        abandonMs: 5,
+      },
       costlyBodies(hostileKey),
     ],
   };
@@ -155,7 +169,7 @@ function describeStatuses({ statuses, abandoned }: GroupRun): string {
 
 async function measure(part: Part, scale: Scale): Promise<Goal[]> {
   const { port } = part;
-  const [good, hostile] = [new Clients(), new Clients()];
+  const [good, hostile] = [new RequestLoad(), new RequestLoad()];
   try {
     const seconds = scale.aloneSeconds;
     await good.run({ port, groups: part.good, seconds: Math.min(5, seconds) });
@@ -206,42 +220,22 @@ function judge(
     const times = p99(beside[index]) / p99(alone[index]);
     const figure = `${name}, ${group.name}`;
     return [
-      {
-        figure: `${figure}: answers/s, attacked / alone`,
-        measured: share.toFixed(2),
-        goal: `at least ${THROUGHPUT_MIN}`,
-        isMet: share >= THROUGHPUT_MIN,
-      },
-      {
-        figure: `${figure}: p99, attacked / alone`,
-        measured: times.toFixed(2),
-        goal: `at most ${P99_TIMES_MAX}`,
-        isMet: times <= P99_TIMES_MAX,
-      },
+      atLeast(`${figure}: answers/s, attacked / alone`, THROUGHPUT_MIN, [share]),
+      atMost(`${figure}: p99, attacked / alone`, P99_TIMES_MAX, [times]),
     ];
   });
 }
 
-type Open = (folder: string, cleanup: Cleanup) => Promise<Part>;
-
-async function run(open: Open, scale: Scale): Promise<Goal[]> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-hostile-'));
-  const cleanups: (() => Promise<void> | void)[] = [];
-  try {
-    const part = await open(folder, { after: (clean) => void cleanups.push(clean) });
-    console.log(`\n${part.name} (load average ${loadavg()[0].toFixed(1)})\n`);
-    return await measure(part, scale);
-  } finally {
-    for (const clean of cleanups.reverse()) await clean();
-    rmSync(folder, { recursive: true });
-  }
-}
-
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
-const scale = values.quick ? QUICK : FULL;
-console.log(
-  `node ${process.version}, ${cpus().length} x ${cpus()[0].model}, shared with the clients`,
-);
-const goals = [...(await run(openPast, scale)), ...(await run(openFollower, scale))];
-console.log();
-printGoals(goals);
+await runBench(async () => {
+  const goals: Goal[] = [];
+  for (const open of [openPast, openFollower]) {
+    const measured = await withBench(async (bench) => {
+      const part = await open(bench);
+      announce(part.name);
+      return measure(part, values.quick ? QUICK : FULL);
+    });
+    goals.push(...measured);
+  }
+  return goals;
+});

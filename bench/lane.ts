@@ -6,12 +6,11 @@
  *   npm run bench:lane -- --beside DIR    also each kind as a ratio to the build in DIR/dist/main.js
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildExchange, type Exchange, PATIENCE } from './exchange.ts';
-import { atMost, type Goal, printGoals } from './report.ts';
+import { runBench } from './frame.ts';
+import { atMost, type Goal } from './report.ts';
 import { APART, costRatios, findRow, GET, measureKinds, printRows, WHOLE } from './requests.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
 
@@ -45,25 +44,14 @@ async function measure(exchange: Exchange, servers: readonly RunningServer[]): P
   return [...goals, ...beside];
 }
 
-/** The paths of the programs that are compared; undefined is this build's own. */
-function listMains(): (string | undefined)[] {
-  return values.beside === undefined
-    ? [undefined]
-    : [undefined, path.join(values.beside, 'dist/main.js')];
-}
-
-console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}`);
-console.log(`load average before the run ${loadavg()[0].toFixed(1)}\n`);
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-const servers: RunningServer[] = [];
-try {
+await runBench(async (bench) => {
+  const { folder } = bench;
   const exchange = await buildExchange(folder, ACCOUNTS);
-  for (const main of listMains()) {
-    const options = { workers: 1, flags: PATIENCE };
-    servers.push(await startPerpinfo(folder, main === undefined ? options : { ...options, main }));
+  const choice = { workers: 1, flags: PATIENCE };
+  const servers = [await bench.keep(startPerpinfo(folder, choice))];
+  if (values.beside !== undefined) {
+    const main = path.join(values.beside, 'dist/main.js');
+    servers.push(await bench.keep(startPerpinfo(folder, { ...choice, main })));
   }
-  printGoals(await measure(exchange, servers));
-} finally {
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(folder, { recursive: true });
-}
+  return measure(exchange, servers);
+});

@@ -5,9 +5,8 @@
 
 import { createBulkLoad } from './bulk.ts';
 import { askForAccount, type Exchange } from './exchange.ts';
-import { spreadOf } from './measure.ts';
 import { type RateLoad, type RateRun, startRateLoad } from './rate-load.ts';
-import { atMost, formatSpread, type Goal, printTable } from './report.ts';
+import { atMost, type Goal, printTable, ratiosIn, spreadIn } from './report.ts';
 import type { RunningServer } from './servers.ts';
 import type { Disturbance, Pace, RunningWriter } from './writer.ts';
 import type { Wrk } from './wrk.ts';
@@ -204,13 +203,12 @@ function judgeDisturbed(figure: string, keptRatios: readonly number[]): Goal {
 
 /** p99 of one kind over that of another, round by round. */
 function ratios({ rounds }: Kind, reference: Kind): number[] {
-  return rounds.map(({ p99Ms }, index) => p99Ms / reference.rounds[index].p99Ms);
+  return ratiosIn(rounds, reference.rounds, 'p99Ms');
 }
 
 function print(kinds: readonly Kind[]): void {
   const rows = kinds.map(({ name, rounds }) => {
-    const spread = (figure: keyof Figures, digits: number) =>
-      formatSpread(spreadOf(rounds.map((round) => round[figure])), digits);
+    const spread = (figure: keyof Figures, digits: number) => spreadIn(rounds, figure, digits);
     return [name, spread('p50Ms', 2), spread('p99Ms', 2), spread('maxMs', 1), spread('count', 0)];
   });
   printTable(['', 'p50, ms', 'p99, ms', 'longest, ms', 'requests counted'], rows);

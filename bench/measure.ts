@@ -4,10 +4,8 @@ export interface Comparison {
   /** Median seconds of one run of each side. */
   readonly ours: number;
   readonly reference: number;
-  /** Ours over the reference, round by round: the median and its spread. */
-  readonly ratio: number;
-  readonly ratioMin: number;
-  readonly ratioMax: number;
+  /** Ours over the reference, round by round. */
+  readonly ratios: readonly number[];
 }
 
 export function median(values: readonly number[]): number {
@@ -44,12 +42,9 @@ export function compare(ours: () => void, reference: () => void): Comparison {
     const pair = { reference: secondsOf(reference), ours: secondsOf(ours) };
     if (round >= WARM_UP_ROUNDS) pairs.push(pair);
   }
-  const ratios = pairs.map((pair) => pair.ours / pair.reference);
   return {
     ours: median(pairs.map((pair) => pair.ours)),
     reference: median(pairs.map((pair) => pair.reference)),
-    ratio: median(ratios),
-    ratioMin: Math.min(...ratios),
-    ratioMax: Math.max(...ratios),
+    ratios: pairs.map((pair) => pair.ours / pair.reference),
   };
 }

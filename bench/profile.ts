@@ -11,14 +11,14 @@
  * was given to another process counts as the function's that was interrupted.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 import { PROJECT } from '../tools/harness/paths.ts';
 import { askForAccount, buildExchange, PATIENCE } from './exchange.ts';
+import { type Bench, runBench } from './frame.ts';
 import { printTable } from './report.ts';
 import { requireTools } from './required-tools.ts';
 import { chooseFreePort, startPerpinfo } from './servers.ts';
@@ -163,43 +163,34 @@ function printTimes(title: string, times: Times, requests: number, count = times
   printTable([title, 'ns a request', 'share'], rows);
 }
 
-async function run(folder: string, scale: Scale, flags: readonly string[]): Promise<void> {
+async function run(bench: Bench, scale: Scale, flags: readonly string[]): Promise<void> {
+  const { folder } = bench;
   const { users, requestPath } = await buildExchange(folder, scale.accounts);
   const bodies = users.map(askForAccount);
   const wrk = new Wrk({ folder, name: 'profile', bodies, requestPath });
   const port = await chooseFreePort();
   // Not announced on standard error, where nobody would want to read it.
   const nodeFlags = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http'];
-  const writer = await startWriter(folder);
-  const server = await startPerpinfo(folder, {
-    workers: 1,
-    flags: [...PATIENCE, ...flags],
-    nodeFlags,
+  await bench.keep(startWriter(folder));
+  const options = { workers: 1, flags: [...PATIENCE, ...flags], nodeFlags };
+  const server = await bench.keep(startPerpinfo(folder, options));
+  const inspector = await connectInspector(port);
+  await wrk.load(server.port, scale.warmUpSeconds);
+  let requests = 0;
+  let requestsPerSecond = 0;
+  const profile = await takeProfile(inspector, async () => {
+    ({ requests, requestsPerSecond } = await wrk.load(server.port, scale.seconds));
   });
-  try {
-    const inspector = await connectInspector(port);
-    await wrk.load(server.port, scale.warmUpSeconds);
-    let requests = 0;
-    let requestsPerSecond = 0;
-    const profile = await takeProfile(inspector, async () => {
-      ({ requests, requestsPerSecond } = await wrk.load(server.port, scale.seconds));
-    });
-    inspector.close();
-    console.log(`${requests} requests, ${requestsPerSecond.toFixed(0)} a second while sampled`);
-    printTimes('part', selfTimes(profile, nameGroup), requests);
-    printTimes('function itself', selfTimes(profile, nameFunction), requests, TOP);
-  } finally {
-    await server.stop();
-    await writer.stop();
-  }
+  inspector.close();
+  console.log(`${requests} requests, ${requestsPerSecond.toFixed(0)} a second while sampled`);
+  printTimes('part', selfTimes(profile, nameGroup), requests);
+  printTimes('function itself', selfTimes(profile, nameFunction), requests, TOP);
 }
 
 requireTools('wrk');
 const args = process.argv.slice(2);
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-try {
+await runBench(async (bench) => {
   const flags = args.filter((arg) => arg === '--no-fast-lane');
-  await run(folder, args.includes('--quick') ? QUICK : FULL, flags);
-} finally {
-  rmSync(folder, { recursive: true });
-}
+  await run(bench, args.includes('--quick') ? QUICK : FULL, flags);
+  return [];
+});

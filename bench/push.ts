@@ -1,6 +1,5 @@
 /**
- * How fast states are pushed, beside a bare WebSocket server in the same run, and what asking for
- * many accounts at once saves:
+ * How fast states are pushed, beside a bare WebSocket server in the same run:
  *
  *   npm run bench:push              1,000 connections with 10 subscriptions each, some minutes
  *   npm run bench:push -- --quick   with fewer, in short rounds: to see that it works
@@ -10,8 +9,7 @@
  * The bare server computes nothing: it sends fixed frames of the same length as fast as it can.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { createStateFormat } from '../src/http/push/frames.ts';
@@ -19,10 +17,10 @@ import { parseQuestion } from '../src/info/registry.ts';
 import type { StateView } from '../src/state/state.ts';
 import { drawWishes, requireOpenFiles } from '../test/push/crowd.ts';
 import { createLiveLedger } from '../test/push/live-ledger.ts';
-import { Client } from '../tools/harness/running.ts';
 import { findTypicalAnswer, usersOf } from './dataset.ts';
 import { createKey, PATIENCE } from './exchange.ts';
-import { type Spread, spreadOf } from './measure.ts';
+import { type Bench, runBench } from './frame.ts';
+import { spreadOf } from './measure.ts';
 import { benchFewChanges } from './push-few-changes.ts';
 import { benchKeptRate } from './push-kept-rate.ts';
 import {
@@ -31,7 +29,7 @@ import {
   type PushRound,
   type RoundSetting,
 } from './push-round.ts';
-import { atLeast, atMost, type Goal, printGoals } from './report.ts';
+import { atLeast, atMost, formatSpread, type Goal } from './report.ts';
 import {
   type PerpinfoOptions,
   type RunningServer,
@@ -42,7 +40,6 @@ import {
 const POSITIONS_PER_ACCOUNT = 4;
 const SUBSCRIPTIONS_EACH = 10;
 const INTERVALS_MS = [0, 250, 1000];
-const BULK_USERS = 1000;
 
 const FULL = { accounts: 10_000, connections: 1000, rounds: 3, warmUpSeconds: 3, seconds: 8 };
 const QUICK = { accounts: 1000, connections: 100, rounds: 1, warmUpSeconds: 1, seconds: 2 };
@@ -98,10 +95,6 @@ const COLUMNS: { title: string; digits: number; of(round: PushRound, bare: PushR
     { title: 'RssAnon, MB', digits: 0, of: (round) => round.serverMegabytes },
   ];
 
-function formatSpread({ median, min, max }: Spread, digits: number): string {
-  return `${median.toFixed(digits)} [${min.toFixed(digits)} to ${max.toFixed(digits)}]`;
-}
-
 function report(contestants: readonly Contestant[]): void {
   const [bare] = contestants;
   for (const { title, digits, of } of COLUMNS) {
@@ -148,42 +141,6 @@ function goalsOf([bare, ours]: readonly Contestant[]): Goal[] {
   ];
 }
 
-async function secondsOf(work: () => Promise<void>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return (performance.now() - startedMs) / 1000;
-}
-
-/** Accounts per second on one connection, one question after the other. */
-async function benchBulk(folder: string, users: readonly string[], secret: string): Promise<void> {
-  const server = await startPerpinfo(folder, { workers: 1 });
-  const client = new Client(server.port);
-  const ask = async (question: object) => {
-    const { status, body } = await client.ask(secret, question);
-    if (status !== 200) throw new Error(`got ${status}: ${body}`);
-  };
-  const askEach = async () => {
-    for (const user of users) await ask({ type: 'clearinghouseState', user });
-  };
-  const askTogether = () => ask({ type: 'batchClearinghouseStates', users });
-  const rounds: { single: number; together: number }[] = [];
-  for (let round = 0; round < 8; round++) {
-    const single = users.length / (await secondsOf(askEach));
-    rounds.push({ single, together: users.length / (await secondsOf(askTogether)) });
-  }
-  client.close();
-  await server.stop();
-  // In the first ones the engine still optimises.
-  const counted = rounds.slice(2);
-  const single = spreadOf(counted.map((round) => round.single));
-  const together = spreadOf(counted.map((round) => round.together));
-  const ratio = spreadOf(counted.map((round) => round.together / round.single));
-  console.log(`\naccounts/s, one client that waits for each answer`);
-  console.log(`  ${'one a call'.padEnd(32)}${formatSpread(single, 0)}`);
-  console.log(`  ${`${users.length} a call`.padEnd(32)}${formatSpread(together, 0)}`);
-  console.log(`  ${'ratio'.padEnd(32)}${formatSpread(ratio, 1)}`);
-}
-
 /** A frame of the length of a typical one. */
 function typicalFrame(state: StateView, user: string): string {
   const question = parseQuestion({ type: 'clearinghouseState', user });
@@ -193,8 +150,8 @@ function typicalFrame(state: StateView, user: string): string {
   return `${before}${findTypicalAnswer(state)}${after(provenance)}`;
 }
 
-async function run(scale: Scale, folder: string): Promise<void> {
-  const { accounts, connections } = scale;
+async function run({ folder }: Bench, scale: Scale): Promise<Goal[]> {
+  const { accounts, connections, rounds } = scale;
   const options = { seed: 'bench', accounts, positionsPerAccount: POSITIONS_PER_ACCOUNT };
   const live = await createLiveLedger(folder, options);
   const users = usersOf(live.state);
@@ -202,43 +159,26 @@ async function run(scale: Scale, folder: string): Promise<void> {
   writeFileSync(path.join(folder, 'frame.json'), frame);
   const subscriptions = connections * SUBSCRIPTIONS_EACH;
   console.log(`${accounts} accounts of ${POSITIONS_PER_ACCOUNT} positions; ten blocks a second`);
-  console.log(
-    'move all marks; the exchange runs in this process, the clients in one of their own,',
-  );
-  console.log('the server in a third one: they share the cores');
+  console.log('move all marks; the exchange runs in this process, the server and the clients');
+  console.log('in one of their own each: they share the cores');
   console.log(`${connections} connections, ${subscriptions} subscriptions to random users`);
-  console.log(`a typical frame has ${frame.length} bytes`);
-  console.log(`${scale.rounds} rounds of ${scale.seconds} s in turns: medians [least to most]`);
+  console.log(`a typical frame has ${frame.length} bytes; ${rounds} rounds of ${scale.seconds} s`);
   const secret = await createKey(folder);
   const sizes = { connections, each: SUBSCRIPTIONS_EACH };
   const wishes = drawWishes('bench', { users, dexes: [''] }, sizes);
   live.run();
   const goals: Goal[] = [];
-  const few = { folder, users, secret, connections, rounds: scale.rounds, scale };
+  const few = { folder, users, secret, connections, rounds, scale };
   try {
     const contestants = createContestants(folder, subscriptions);
-    goals.push(...(await benchPush(contestants, { scale, secret, wishes }, scale.rounds)));
+    goals.push(...(await benchPush(contestants, { scale, secret, wishes }, rounds)));
     goals.push(...(await benchKeptRate(few)));
-    await benchBulk(folder, users.slice(0, BULK_USERS), secret);
   } finally {
     await live.close();
   }
-  goals.push(...(await benchFewChanges(few)));
-  console.log('');
-  printGoals(goals);
+  return [...goals, ...(await benchFewChanges(few))];
 }
 
 const scale = values.quick ? QUICK : FULL;
 requireOpenFiles(scale.connections);
-const load = () =>
-  loadavg()
-    .map((value) => value.toFixed(1))
-    .join(' ');
-console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}, load ${load()}`);
-const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
-try {
-  await run(scale, folder);
-} finally {
-  rmSync(folder, { recursive: true });
-}
-console.log(`\nload at the end ${load()}`);
+await runBench((bench) => run(bench, scale));

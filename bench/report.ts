@@ -1,6 +1,6 @@
 /** How results are shown: tables, and goals that were met or missed. */
 
-import { type Spread, spreadOf } from './measure.ts';
+import { type Comparison, type Spread, spreadOf } from './measure.ts';
 
 /** A line of the table of goals; without a goal it is only stated. */
 export interface Goal {
@@ -21,6 +21,30 @@ export function atMost(figure: string, limit: number, ratios: readonly number[],
   const spread = spreadOf(ratios);
   const measured = formatSpread(spread, unit === '' ? 2 : 0) + unit;
   return { figure, measured, goal: `at most ${limit}${unit}`, isMet: spread.median <= limit };
+}
+
+export function comparedAtMost(figure: string, limit: number, { ratios }: Comparison): Goal {
+  return atMost(figure, limit, ratios);
+}
+
+/** A figure without a goal. */
+export function stated(figure: string, values: readonly number[], digits = 2): Goal {
+  const measured = formatSpread(spreadOf(values), digits);
+  return { figure, measured, goal: 'none', isMet: undefined };
+}
+
+/** The spread of one figure over all rounds. */
+export function spreadIn<T extends object>(rounds: readonly T[], figure: keyof T, digits: number) {
+  return formatSpread(spreadOf(rounds.map((round) => Number(round[figure]))), digits);
+}
+
+/** A figure of one kind over the same figure of another kind, round by round. */
+export function ratiosIn<T extends object>(
+  rounds: readonly T[],
+  reference: readonly T[],
+  figure: keyof T,
+): number[] {
+  return rounds.map((round, index) => Number(round[figure]) / Number(reference[index][figure]));
 }
 
 export function formatSpread({ median, min, max }: Spread, digits: number): string {

@@ -5,8 +5,8 @@ import { Client } from '../tools/harness/running.ts';
 import { askForAccount, createKey, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { cpuSecondsOfAll } from './process-usage.ts';
-import { atLeast, formatSpread, type Goal, printTable } from './report.ts';
-import { RequestLoad, type RequestTask, type Sent } from './request-load.ts';
+import { atLeast, formatSpread, type Goal, printTable, ratiosIn, spreadIn } from './report.ts';
+import { type Group, RequestLoad, type Sent } from './request-load.ts';
 import { type RunningServer, startFixedAnswer } from './servers.ts';
 import type { RoundsScale } from './throughput.ts';
 
@@ -26,7 +26,7 @@ const BARE_KINDS: readonly string[] = [WHOLE, APART];
 
 export interface Kind {
   readonly name: string;
-  readonly task: Omit<RequestTask, 'port' | 'seconds'>;
+  readonly task: Omit<Group, 'name'>;
   /** The least that requests/s may be as a ratio to another kind. */
   readonly ratioMin?: number;
   /** That other kind, unless it is the first. */
@@ -53,7 +53,7 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
   const whole = { body: 'whole' } as const;
   const few = users.slice(0, FEW_USERS);
   const many = users.slice(0, DASHBOARDS);
-  const dashboards = { ...whole, isPolling: true, connections: DASHBOARDS };
+  const dashboards = { ...whole, order: 'polling', connections: DASHBOARDS } as const;
   const ask = (path: string) => (user: string) => post(path, askForAccount(user));
   const questions = (path: string) => few.map(ask(path));
   const polls = (asked: readonly string[]) => asked.map((user) => poll(requestPath, user));
@@ -83,7 +83,7 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
     },
     {
       name: 'unchanged, 304',
-      task: { ...whole, requests: polls(few), isPolling: true, status: 304 },
+      task: { ...whole, requests: polls(few), order: 'polling', status: 304 },
       ratioMin: 1.3,
     },
     { name: COMPUTED, task: { ...dashboards, requests: many.map(ask(requestPath)), status: 200 } },
@@ -125,7 +125,8 @@ async function measureRow(
   seconds: number,
 ): Promise<Round> {
   const cpuBefore = cpuSecondsOfAll(server.pid);
-  const run = await load.run({ ...kind.task, port: server.port, seconds });
+  const group: Group = { order: 'random', ...kind.task, name: kind.name };
+  const [run] = await load.run({ port: server.port, groups: [group], seconds });
   const serverCpu = cpuSecondsOfAll(server.pid) - cpuBefore;
   return {
     requestsPerSecond: run.answered / run.seconds,
@@ -162,10 +163,7 @@ export async function measureKinds(
 
 /** Processor time of an answer of one row over that of another, round by round. */
 export function costRatios({ rounds }: Row, reference: Row): number[] {
-  return rounds.map(
-    ({ serverMicroseconds }, index) =>
-      serverMicroseconds / reference.rounds[index].serverMicroseconds,
-  );
+  return ratiosIn(rounds, reference.rounds, 'serverMicroseconds');
 }
 
 async function measureRows(rows: readonly Row[], scale: RoundsScale): Promise<void> {
@@ -181,19 +179,17 @@ async function measureRows(rows: readonly Row[], scale: RoundsScale): Promise<vo
 }
 
 export function rowRatios({ rounds }: Row, reference: Row): number[] {
-  return rounds.map(
-    ({ requestsPerSecond }, index) => requestsPerSecond / reference.rounds[index].requestsPerSecond,
-  );
+  return ratiosIn(rounds, reference.rounds, 'requestsPerSecond');
 }
 
 export function printRows(rows: readonly Row[]): void {
   const [reference] = rows;
-  const cells = rows.map((row) => {
-    const spread = (figure: keyof Round, digits: number) =>
-      formatSpread(spreadOf(row.rounds.map((round) => round[figure])), digits);
-    const ratio = formatSpread(spreadOf(rowRatios(row, reference)), 2);
-    return [row.kind.name, spread('requestsPerSecond', 0), ratio, spread('serverMicroseconds', 1)];
-  });
+  const cells = rows.map((row) => [
+    row.kind.name,
+    spreadIn(row.rounds, 'requestsPerSecond', 0),
+    formatSpread(spreadOf(rowRatios(row, reference)), 2),
+    spreadIn(row.rounds, 'serverMicroseconds', 1),
+  ]);
   printTable(['', 'requests/s', 'beside answered', 'server, µs of cpu a response'], cells);
 }
 

@@ -6,7 +6,7 @@
 import { askForAccount, type Exchange } from './exchange.ts';
 import { median, spreadOf } from './measure.ts';
 import { cpuSecondsOfAll } from './process-usage.ts';
-import { atLeast, formatSpread, type Goal, printTable } from './report.ts';
+import { atLeast, formatSpread, type Goal, printTable, ratiosIn, spreadIn } from './report.ts';
 import { type RunningServer, startFixedAnswer } from './servers.ts';
 import { Wrk } from './wrk.ts';
 
@@ -59,21 +59,17 @@ export async function measureInTurns(
 
 /** Requests/s of one over those of another, round by round. */
 export function ratiosOf({ rounds }: Contestant, reference: Contestant): number[] {
-  return rounds.map(
-    ({ requestsPerSecond }, index) => requestsPerSecond / reference.rounds[index].requestsPerSecond,
-  );
+  return ratiosIn(rounds, reference.rounds, 'requestsPerSecond');
 }
 
 export function printContestants(contestants: readonly Contestant[]): void {
   const [reference] = contestants;
-  const spread = (rounds: readonly Round[], figure: keyof Round, digits: number) =>
-    formatSpread(spreadOf(rounds.map((round) => round[figure])), digits);
   const rows = contestants.map((contestant) => [
     contestant.name,
-    spread(contestant.rounds, 'requestsPerSecond', 0),
+    spreadIn(contestant.rounds, 'requestsPerSecond', 0),
     formatSpread(spreadOf(ratiosOf(contestant, reference)), 2),
-    spread(contestant.rounds, 'serverMicroseconds', 1),
-    spread(contestant.rounds, 'wrkMicroseconds', 1),
+    spreadIn(contestant.rounds, 'serverMicroseconds', 1),
+    spreadIn(contestant.rounds, 'wrkMicroseconds', 1),
   ]);
   const beside = `beside ${reference.name}`;
   const titles = [

@@ -9,19 +9,16 @@
  * of this process, garbage collection and the system's part included.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../src/access/budgets.ts';
 import { ArchiveLink } from '../src/archive/archive-link.ts';
 import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { createInProcess, listenLocally, openGround } from '../test/http/in-process.ts';
 import { createKey } from '../tools/harness/service.ts';
-import { ask, forkScript, stopChild } from './child.ts';
+import { runBench } from './frame.ts';
 import { LongestSlice } from './longest-slice.ts';
 import { printTable } from './report.ts';
-import { CLIENT_SCRIPT, type ClientRun, type ClientTask } from './weights-client.ts';
+import { type Group, type GroupRun, RequestLoad } from './request-load.ts';
 import { buildWeightsData } from './weights-data.ts';
 import { type Case, listCases, ORDINARY } from './weights-questions.ts';
 
@@ -43,11 +40,11 @@ interface Figures {
   readonly microseconds: number;
   readonly weight: number;
   readonly sliceMs: number;
-  readonly run: ClientRun;
+  readonly run: GroupRun;
 }
 
-class Bench {
-  readonly #client = forkScript(CLIENT_SCRIPT);
+class WeightsBench {
+  readonly #client = new RequestLoad();
   readonly #budgets: Budgets;
   readonly #port: number;
   readonly #durations: typeof DURATIONS;
@@ -60,26 +57,27 @@ class Bench {
   }
 
   async measure({ requests, connections = 8 }: Case): Promise<Figures> {
-    const task = { port: this.#port, requests, connections };
-    await this.#ask({ ...task, seconds: this.#durations.warmUp });
+    const group: Group = { name: '', requests, connections };
+    await this.#ask(group, this.#durations.warmUp);
     this.#budgets.takeCharges();
     const before = process.cpuUsage();
-    const run = await this.#ask({ ...task, seconds: this.#durations.measured });
+    const run = await this.#ask(group, this.#durations.measured);
     const { user, system } = process.cpuUsage(before);
     const charged = this.#budgets.takeCharges().reduce((sum, { weight }) => sum + weight, 0);
     this.#slices.start();
-    await this.#ask({ ...task, seconds: this.#durations.slices });
+    await this.#ask(group, this.#durations.slices);
     const sliceMs = await this.#slices.stop();
     const microseconds = (user + system) / run.answered;
     return { microseconds, weight: charged / run.answered, sliceMs, run };
   }
 
-  #ask(task: ClientTask): Promise<ClientRun> {
-    return ask(this.#client, task);
+  async #ask(group: Group, seconds: number): Promise<GroupRun> {
+    const [run] = await this.#client.run({ port: this.#port, groups: [group], seconds });
+    return run;
   }
 
   stop(): Promise<void> {
-    return stopChild(this.#client);
+    return this.#client.stop();
   }
 }
 
@@ -115,45 +113,36 @@ const TITLES = [
   'longest slice, ms',
 ];
 
-async function main(args: readonly string[]): Promise<void> {
+await runBench(async ({ folder }) => {
+  const args = process.argv.slice(2);
   const durations = args.includes(SHORT) ? SHORT_DURATIONS : DURATIONS;
   const texts = args.filter((text) => text !== SHORT);
-  const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-weights-'));
   const budgets = new Budgets();
-  try {
-    const data = await buildWeightsData(folder);
-    const key = await createKey(folder, LARGE_BUDGET);
-    const spentKeys: string[] = [];
-    while (spentKeys.length < SPENT_KEYS) spentKeys.push(await createKey(folder, SMALL_BUDGET));
-    const ground = await openGround(folder);
-    const ledger = await openEmbeddedLedger(folder);
-    const history = new ArchiveLink(folder, { ledger, isKept: true, warn: console.log });
-    const settings = { minHeightWait: 1000 };
-    const service = createInProcess(ground, { budgets, history, settings });
-    const bench = new Bench(await listenLocally(service.server), budgets, durations);
-    while ((ground.live.state?.height ?? 0) < data.height) await sleep(20);
-    const cases = listCases(data, { key, spentKeys });
-    const chosen = cases.filter(
-      ({ question, account }) =>
-        texts.length === 0 || texts.some((text) => `${question} ${account}`.includes(text)),
-    );
-    const ordinaryCase = cases.find(({ question }) => question === ORDINARY) as Case;
-    for (let round = 0; round < WARM_UP_ROUNDS; round++) await bench.measure(ordinaryCase);
-    const first = await bench.measure(ordinaryCase);
-    const ordinary = first.microseconds / first.weight;
-    console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0].model}`);
-    console.log(`an ordinary clearinghouseState: ${ordinary.toFixed(1)} µs per weight\n`);
-    const rows: string[][] = [];
-    for (const each of chosen) rows.push(formatRow(each, await bench.measure(each), ordinary));
-    printTable(TITLES, rows);
-    await bench.stop();
-    service.close();
-    await history.close();
-    await ledger.close();
-    await ground.close();
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-await main(process.argv.slice(2));
+  const data = await buildWeightsData(folder);
+  const key = await createKey(folder, LARGE_BUDGET);
+  const spentKeys: string[] = [];
+  while (spentKeys.length < SPENT_KEYS) spentKeys.push(await createKey(folder, SMALL_BUDGET));
+  const ground = await openGround(folder);
+  const ledger = await openEmbeddedLedger(folder);
+  const history = new ArchiveLink(folder, { ledger, isKept: true, warn: console.log });
+  const service = createInProcess(ground, { budgets, history, settings: { minHeightWait: 1000 } });
+  const bench = new WeightsBench(await listenLocally(service.server), budgets, durations);
+  while ((ground.live.state?.height ?? 0) < data.height) await sleep(20);
+  const cases = listCases(data, { key, spentKeys });
+  const chosen = cases.filter(
+    ({ question, account }) =>
+      texts.length === 0 || texts.some((text) => `${question} ${account}`.includes(text)),
+  );
+  const ordinaryCase = cases.find(({ question }) => question === ORDINARY) as Case;
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) await bench.measure(ordinaryCase);
+  const first = await bench.measure(ordinaryCase);
+  const ordinary = first.microseconds / first.weight;
+  console.log(`an ordinary clearinghouseState: ${ordinary.toFixed(1)} µs per weight\n`);
+  const rows: string[][] = [];
+  for (const each of chosen) rows.push(formatRow(each, await bench.measure(each), ordinary));
+  printTable(TITLES, rows);
+  await bench.stop();
+  service.close();
+  for (const opened of [history, ledger, ground]) await opened.close();
+  return [];
+});

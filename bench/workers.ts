@@ -6,8 +6,8 @@
 
 import { availableParallelism } from 'node:os';
 import { askForAccount, type Exchange, PATIENCE } from './exchange.ts';
-import { median, spreadOf } from './measure.ts';
-import { formatSpread, type Goal } from './report.ts';
+import { median } from './measure.ts';
+import { type Goal, ratiosIn, stated } from './report.ts';
 import { type RunningServer, startPerpinfo } from './servers.ts';
 import {
   type Contestant,
@@ -45,18 +45,10 @@ function ceilingOf({ serverMicroseconds, wrkMicroseconds }: Round): number {
 }
 
 function state([one, two]: readonly Contestant[]): Goal[] {
-  const serverTimes = two.rounds.map(
-    ({ serverMicroseconds }, index) => serverMicroseconds / one.rounds[index].serverMicroseconds,
-  );
+  const serverTimes = ratiosIn(two.rounds, one.rounds, 'serverMicroseconds');
   const shares = two.rounds.map((round) => round.requestsPerSecond / ceilingOf(round));
   const cores = availableParallelism();
   const ceiling = median(two.rounds.map(ceilingOf)).toFixed(0);
-  const stated = (figure: string, values: readonly number[]): Goal => ({
-    figure,
-    measured: formatSpread(spreadOf(values), 2),
-    goal: 'none',
-    isMet: undefined,
-  });
   return [
     stated('answers of two workers / of one, wrk on the same cores', ratiosOf(two, one)),
     stated("the server's processor time of an answer, two workers / one", serverTimes),
