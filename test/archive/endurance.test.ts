@@ -120,37 +120,33 @@ test('answers while the archive is written, and grows with the ledger', LONG_ONL
   assert.equal((await archiver.ended).code, 0);
 });
 
-test(
-  'of two archivers the one that was started last goes on, the other ends',
-  LONG_ONLY,
-  async () => {
-    const data = place();
-    await appendAll(data, lines.slice(0, 50), NO_SNAPSHOTS);
-    const first = start(['archive', '--data', data]);
-    await untilBeyond(data, 0);
-    const second = start(['archive', '--data', data]);
-    try {
-      const feeder = start(['append', '--data', data, '--ahead-max', '0']);
-      for (let height = 51; (await isRunning(first)) && height <= BLOCKS; height++) {
-        feeder.child.stdin.write(joinLines([lines[height - 1]]));
-        await sleep(100);
-      }
-      feeder.child.stdin.end();
-      const { code, stderr } = await first.ended;
-      assert.equal(code, 3, stderr);
-      assert.match(stderr, /another process has taken over the archive/);
-      await feeder.ended;
-      await untilBeyond(data, 50);
-    } finally {
-      second.child.kill('SIGTERM');
+test('of two archivers the later one goes on, and the other ends', LONG_ONLY, async () => {
+  const data = place();
+  await appendAll(data, lines.slice(0, 50), NO_SNAPSHOTS);
+  const first = start(['archive', '--data', data]);
+  await untilBeyond(data, 0);
+  const second = start(['archive', '--data', data]);
+  try {
+    const feeder = start(['append', '--data', data, '--ahead-max', '0']);
+    for (let height = 51; (await isRunning(first)) && height <= BLOCKS; height++) {
+      feeder.child.stdin.write(joinLines([lines[height - 1]]));
+      await sleep(100);
     }
-    assert.equal((await second.ended).code, 0);
-    await withArchive(data, (history) => {
-      assert.equal(witness.compare(history), countUpTo(history.range().last));
-    });
-    assert.equal((await run(['verify', '--data', data])).code, 0);
-  },
-);
+    feeder.child.stdin.end();
+    const { code, stderr } = await first.ended;
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /another process has taken over the archive/);
+    await feeder.ended;
+    await untilBeyond(data, 50);
+  } finally {
+    second.child.kill('SIGTERM');
+  }
+  assert.equal((await second.ended).code, 0);
+  await withArchive(data, (history) => {
+    assert.equal(witness.compare(history), countUpTo(history.range().last));
+  });
+  assert.equal((await run(['verify', '--data', data])).code, 0);
+});
 
 async function isRunning({ ended }: { readonly ended: Promise<unknown> }): Promise<boolean> {
   return Promise.race([ended.then(() => false), sleep(0).then(() => true)]);

@@ -205,35 +205,31 @@ function codeOf(answer: string): string {
   return /^\{"error":"(\w+)"/.exec(answer)?.[1].replace(/^/, 'refused: ') ?? answer;
 }
 
-test(
-  `an archive answers as a naive replay of all blocks does ${SEED_NOTE}`,
-  ALSO_LONG,
-  async (context) => {
-    let [series, moments, refused, gaps] = [0, 0, 0, 0];
-    const sequences = fc.array(randomBlock, { minLength: 30, maxLength: BLOCKS_MAX, size: 'max' });
-    for (const [index, sequence] of fc.sample(sequences, runs(LEDGERS)).entries()) {
-      const seed = `replay ${SEED} ${index}`;
-      const random = new Random(seed);
-      const witness = new Witness(seed, bodies, QUESTIONS_PER_BLOCK);
-      const lines = drawLines(random, sequence, witness);
-      const past = new NaivePast(lines);
-      const data = place();
-      await keepLedger(random, lines, data, past);
-      await withArchive(data, (history, { range }) => {
-        gaps += range.gaps.length;
-        moments += compareMoments(random, history, past, witness);
-        for (let count = 0; count < SERIES; count++) {
-          const asked = drawSeries(random, past);
-          const expected = expectedOf(past, asked);
-          const note = `${seed}: ${JSON.stringify(asked)} of ${history.range().text}`;
-          assert.equal(answerOf(history, asked), expected, note);
-          if (expected.startsWith('refused')) refused++;
-          series++;
-        }
-      });
-    }
-    context.diagnostic(
-      `${series} series, ${refused} of them refused, ${moments} moments, ${gaps} gaps`,
-    );
-  },
-);
+test(`an archive answers as a naive replay does ${SEED_NOTE}`, ALSO_LONG, async (context) => {
+  let [series, moments, refused, gaps] = [0, 0, 0, 0];
+  const sequences = fc.array(randomBlock, { minLength: 30, maxLength: BLOCKS_MAX, size: 'max' });
+  for (const [index, sequence] of fc.sample(sequences, runs(LEDGERS)).entries()) {
+    const seed = `replay ${SEED} ${index}`;
+    const random = new Random(seed);
+    const witness = new Witness(seed, bodies, QUESTIONS_PER_BLOCK);
+    const lines = drawLines(random, sequence, witness);
+    const past = new NaivePast(lines);
+    const data = place();
+    await keepLedger(random, lines, data, past);
+    await withArchive(data, (history, { range }) => {
+      gaps += range.gaps.length;
+      moments += compareMoments(random, history, past, witness);
+      for (let count = 0; count < SERIES; count++) {
+        const asked = drawSeries(random, past);
+        const expected = expectedOf(past, asked);
+        const note = `${seed}: ${JSON.stringify(asked)} of ${history.range().text}`;
+        assert.equal(answerOf(history, asked), expected, note);
+        if (expected.startsWith('refused')) refused++;
+        series++;
+      }
+    });
+  }
+  context.diagnostic(
+    `${series} series, ${refused} of them refused, ${moments} moments, ${gaps} gaps`,
+  );
+});

@@ -422,44 +422,40 @@ test('an archive that cannot be opened is said to be damaged, not to be missing'
   assert.equal(present.status, 200);
 });
 
-test(
-  'without an archive the past is refused, and a service that keeps one has it soon',
-  LONG_ONLY,
-  async (context) => {
-    const own = await makeLedger(place(), lines.slice(0, 50));
-    const key = (await createKey(own)).secret;
-    const asked = {
-      path: `/${key}/info?type=delegations&user=${user}&atHeight=20`,
-    };
-    const without = await startService(context, { data: own, flags: FLAGS });
-    const refused = await without.once(asked);
-    assert.equal(refused.status, 422);
-    assert.match(refused.body, /"error":"unknown_height".*there is no archive/);
-    await without.stop();
-    const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
-    const answered = await until('the archive', async () => {
-      const answer = await keeping.once(asked);
-      if (answer.status === 200) return answer;
-      assert.match(answer.body, /"error":"not_ready".*(?:is being built|replay)/);
-      return undefined;
-    });
-    assert.equal(answered.headers['ledger-height'], '20');
-    const input = joinLines(lines.slice(50));
-    await run(['append', '--data', own, '--ahead-max', '0'], { input });
-    await until('the archive to follow', async () => {
-      const late = { path: `/${key}/info?type=delegations&user=${user}&atHeight=${BLOCKS}` };
-      const { status } = await keeping.once(late);
-      assert.ok([200, 422, 503].includes(status), String(status));
-      return status === 200;
-    });
-    // Built again, it is found again.
-    rmSync(archiveFolder(own), { recursive: true });
-    await until('the archive to be built again', async () => {
-      const { status } = await keeping.once(asked);
-      return status === 200 && existsSync(archiveFolder(own));
-    });
-  },
-);
+test('without an archive no past is answered, and with one soon', LONG_ONLY, async (context) => {
+  const own = await makeLedger(place(), lines.slice(0, 50));
+  const key = (await createKey(own)).secret;
+  const asked = {
+    path: `/${key}/info?type=delegations&user=${user}&atHeight=20`,
+  };
+  const without = await startService(context, { data: own, flags: FLAGS });
+  const refused = await without.once(asked);
+  assert.equal(refused.status, 422);
+  assert.match(refused.body, /"error":"unknown_height".*there is no archive/);
+  await without.stop();
+  const keeping = await startService(context, { data: own, flags: [...FLAGS, '--archive'] });
+  const answered = await until('the archive', async () => {
+    const answer = await keeping.once(asked);
+    if (answer.status === 200) return answer;
+    assert.match(answer.body, /"error":"not_ready".*(?:is being built|replay)/);
+    return undefined;
+  });
+  assert.equal(answered.headers['ledger-height'], '20');
+  const input = joinLines(lines.slice(50));
+  await run(['append', '--data', own, '--ahead-max', '0'], { input });
+  await until('the archive to follow', async () => {
+    const late = { path: `/${key}/info?type=delegations&user=${user}&atHeight=${BLOCKS}` };
+    const { status } = await keeping.once(late);
+    assert.ok([200, 422, 503].includes(status), String(status));
+    return status === 200;
+  });
+  // Built again, it is found again.
+  rmSync(archiveFolder(own), { recursive: true });
+  await until('the archive to be built again', async () => {
+    const { status } = await keeping.once(asked);
+    return status === 200 && existsSync(archiveFolder(own));
+  });
+});
 
 test('of two services that keep one archive, the later one writes until it ends', async (context) => {
   const own = await makeLedger(place(), lines.slice(0, 50));

@@ -235,20 +235,16 @@ test('an empty ledger is backed up and restored', async () => {
   assert.equal((await restore(file, place())).height, 0);
 });
 
-test(
-  'a backup to a file in the folder, to a folder or to no folder is refused',
-  LONG_ONLY,
-  async () => {
-    const data = await makeLedger(3);
-    const refusals: [file: string, message: RegExp][] = [
-      [path.join(data, 'backup'), /expected a file outside of/],
-      [path.dirname(data), /, expected a file, not a folder/],
-      [path.join(data, '../no/backup'), /there is no folder/],
-    ];
-    for (const [file, message] of refusals) {
-      const { code, stderr } = await run(['backup', '--data', data, '--to', file]);
-      assert.equal(code, 2);
-      assert.match(stderr, message);
-    }
-  },
-);
+test('a backup into its own folder, or to no file, is refused', LONG_ONLY, async () => {
+  const data = await makeLedger(3);
+  const refusals: [file: string, message: RegExp][] = [
+    [path.join(data, 'backup'), /expected a file outside of/],
+    [path.dirname(data), /, expected a file, not a folder/],
+    [path.join(data, '../no/backup'), /there is no folder/],
+  ];
+  for (const [file, message] of refusals) {
+    const { code, stderr } = await run(['backup', '--data', data, '--to', file]);
+    assert.equal(code, 2);
+    assert.match(stderr, message);
+  }
+});

@@ -272,24 +272,20 @@ test('a file that is not there, or is a folder, is refused', async () => {
   );
 });
 
-test(
-  'a second writer is refused while the first one runs, and accepted after it',
-  LONG_ONLY,
-  async () => {
-    const data = place();
-    const first = start(['append', '--data', data]);
-    first.child.stdin.write(`${lines[0]}\n`);
-    await first.untilWritten('durable 1\n');
-    const second = await run(['append', '--data', data], { input: `${lines[1]}\n` });
-    const reason = `another writer, process ${first.child.pid}, has this ledger open`;
-    assert.deepEqual(second, failed(`perpinfo: ${reason}\n`));
-    assert.equal((await verifyDirectory(data)).height, 1);
-    first.child.stdin.end();
-    assert.equal((await first.ended).code, 0);
-    const third = await run(['append', '--data', data], { input: `${lines[1]}\n` });
-    assert.equal(third.stdout, 'durable 2\n');
-  },
-);
+test('a second writer is refused while the first one runs', LONG_ONLY, async () => {
+  const data = place();
+  const first = start(['append', '--data', data]);
+  first.child.stdin.write(`${lines[0]}\n`);
+  await first.untilWritten('durable 1\n');
+  const second = await run(['append', '--data', data], { input: `${lines[1]}\n` });
+  const reason = `another writer, process ${first.child.pid}, has this ledger open`;
+  assert.deepEqual(second, failed(`perpinfo: ${reason}\n`));
+  assert.equal((await verifyDirectory(data)).height, 1);
+  first.child.stdin.end();
+  assert.equal((await first.ended).code, 0);
+  const third = await run(['append', '--data', data], { input: `${lines[1]}\n` });
+  assert.equal(third.stdout, 'durable 2\n');
+});
 
 const SIGNALS: [signal: NodeJS.Signals, code: number][] = [
   ['SIGTERM', 143],
@@ -297,22 +293,18 @@ const SIGNALS: [signal: NodeJS.Signals, code: number][] = [
 ];
 
 for (const [signal, code] of shareOut(SIGNALS, 1)) {
-  test(
-    `${signal} ends a live feed after what was acknowledged, with exit code ${code}`,
-    ALSO_LONG,
-    async () => {
-      const data = place();
-      const program = start(['append', '--data', data]);
-      program.child.stdin.write(`${joinLines(lines.slice(0, 5))}${lines[5].slice(0, 20)}`);
-      await program.untilWritten('durable 5\n');
-      program.child.kill(signal);
-      const outcome = await program.ended;
-      const summary = 'perpinfo: appended 5 durable blocks; the ledger is at height 5\n';
-      assert.deepEqual([outcome.code, outcome.stderr], [code, summary]);
-      await run(['append', '--data', data], { input: joinLines(lines.slice(5)) });
-      assert.deepEqual(await verifyDirectory(data), expected);
-    },
-  );
+  test(`${signal} ends a live feed with code ${code}, and loses nothing`, ALSO_LONG, async () => {
+    const data = place();
+    const program = start(['append', '--data', data]);
+    program.child.stdin.write(`${joinLines(lines.slice(0, 5))}${lines[5].slice(0, 20)}`);
+    await program.untilWritten('durable 5\n');
+    program.child.kill(signal);
+    const outcome = await program.ended;
+    const summary = 'perpinfo: appended 5 durable blocks; the ledger is at height 5\n';
+    assert.deepEqual([outcome.code, outcome.stderr], [code, summary]);
+    await run(['append', '--data', data], { input: joinLines(lines.slice(5)) });
+    assert.deepEqual(await verifyDirectory(data), expected);
+  });
 
   test(`${signal} in the middle of a file keeps what was acknowledged`, ALSO_LONG, async () => {
     const data = place();

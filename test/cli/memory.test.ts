@@ -69,14 +69,10 @@ async function measurePeak(file: string): Promise<number> {
 
 const options = process.platform === 'linux' ? LONG_ONLY : { skip: 'there is no /proc' };
 
-test(
-  'the memory of an append does not grow with the size of the file',
-  options,
-  async (context) => {
-    const small = await measurePeak(writeBlocks(SMALL_BYTES));
-    const large = await measurePeak(writeBlocks(LARGE_BYTES));
-    const [a, b] = [small, large].map((bytes) => Math.round(bytes / MEBIBYTE));
-    context.diagnostic(`at most ${a} MiB, and ${b} MiB for a file of six times the size`);
-    assert.ok(large < 1.5 * small + SPARE_BYTES, `${b} MiB after ${a} MiB`);
-  },
-);
+test('the memory of an append does not grow with the file', options, async (context) => {
+  const small = await measurePeak(writeBlocks(SMALL_BYTES));
+  const large = await measurePeak(writeBlocks(LARGE_BYTES));
+  const [a, b] = [small, large].map((bytes) => Math.round(bytes / MEBIBYTE));
+  context.diagnostic(`at most ${a} MiB, and ${b} MiB for a file of six times the size`);
+  assert.ok(large < 1.5 * small + SPARE_BYTES, `${b} MiB after ${a} MiB`);
+});

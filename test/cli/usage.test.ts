@@ -102,24 +102,20 @@ test('without arguments, or when asked for help, every command is named', async 
   assert.deepEqual(named, COMMANDS);
 });
 
-test(
-  'help COMMAND prints the --help of the command, or of all its subcommands',
-  LONG_ONLY,
-  async () => {
-    assert.deepEqual(await run(['help', 'query']), await run(['query', '--help']));
-    const keys = await run(['keys']);
-    const helps = await Promise.all(
-      ['create', 'list', 'revoke'].map((name) => run(['keys', name, '--help'])),
-    );
-    assert.deepEqual(keys, done(helps.map(({ stdout }) => stdout).join('\n')));
-    assert.deepEqual(await run(['help', 'keys']), keys);
-    assert.deepEqual(await run(['keys', 'help']), keys);
-    assert.deepEqual(await run(['keys', 'help', 'list']), helps[1]);
-    const { code, stderr } = await run(['help', 'nope']);
-    assert.equal(code, 2);
-    assert.match(stderr, /^perpinfo: got command "nope", expected one of /);
-  },
-);
+test('help COMMAND prints the help of a command or its subcommands', LONG_ONLY, async () => {
+  assert.deepEqual(await run(['help', 'query']), await run(['query', '--help']));
+  const keys = await run(['keys']);
+  const helps = await Promise.all(
+    ['create', 'list', 'revoke'].map((name) => run(['keys', name, '--help'])),
+  );
+  assert.deepEqual(keys, done(helps.map(({ stdout }) => stdout).join('\n')));
+  assert.deepEqual(await run(['help', 'keys']), keys);
+  assert.deepEqual(await run(['keys', 'help']), keys);
+  assert.deepEqual(await run(['keys', 'help', 'list']), helps[1]);
+  const { code, stderr } = await run(['help', 'nope']);
+  assert.equal(code, 2);
+  assert.match(stderr, /^perpinfo: got command "nope", expected one of /);
+});
 
 test('--version, -v and version tell the version of the package', async () => {
   const text = readFileSync(path.join(PROJECT, 'package.json'), 'utf8');

@@ -65,65 +65,53 @@ async function expectRefusal(args: string[], expected: RegExp, input?: string): 
   assert.match(stderr, expected);
 }
 
-test(
-  'a ledger whose last message was deleted is reported as damaged, not as empty',
-  LONG_ONLY,
-  async (context) => {
-    const address = await newLedger(20);
-    const [follower] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-    await untilHeight(follower, 20);
-    await putAndDeleteStray(address);
-    const expected = /block 21 is not in the ledger, which ends at 21: it was deleted/;
-    await expectRefusal(['verify', '--ledger', address], expected);
-    await expectRefusal(['copy', '--from', address, '--to', place()], expected);
-    await expectRefusal(['append', '--ledger', address], expected, joinLines(lines.slice(20, 21)));
-    await expectRefusal(['query', '--ledger', address, '{"type":"allMids"}'], expected);
-    const fresh = await startReplica({ address, data: place(), flags: ANY_AGE });
-    context.after(async () => void (await fresh.stop()));
-    for (const replica of [fresh, follower]) {
-      const health = await until('the health check to say so', async () => {
-        const seen = JSON.parse((await replica.once({ path: '/health' })).body);
-        return seen.status === 'broken' ? seen : undefined;
-      });
-      assert.match(health.message, /block 21 /);
-    }
-  },
-);
+test('a ledger without its last message is damaged, not empty', LONG_ONLY, async (context) => {
+  const address = await newLedger(20);
+  const [follower] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+  await untilHeight(follower, 20);
+  await putAndDeleteStray(address);
+  const expected = /block 21 is not in the ledger, which ends at 21: it was deleted/;
+  await expectRefusal(['verify', '--ledger', address], expected);
+  await expectRefusal(['copy', '--from', address, '--to', place()], expected);
+  await expectRefusal(['append', '--ledger', address], expected, joinLines(lines.slice(20, 21)));
+  await expectRefusal(['query', '--ledger', address, '{"type":"allMids"}'], expected);
+  const fresh = await startReplica({ address, data: place(), flags: ANY_AGE });
+  context.after(async () => void (await fresh.stop()));
+  for (const replica of [fresh, follower]) {
+    const health = await until('the health check to say so', async () => {
+      const seen = JSON.parse((await replica.once({ path: '/health' })).body);
+      return seen.status === 'broken' ? seen : undefined;
+    });
+    assert.match(health.message, /block 21 /);
+  }
+});
 
-test(
-  'a ledger with a missing block is refused by every command that reads it',
-  LONG_ONLY,
-  async () => {
-    const address = await newLedger(20);
-    await meddle(address, ({ manager }, name) => manager.streams.deleteMessage(name, 3));
-    const expected = /block 3 is not in the ledger|block 4 found where block 3 was expected/;
-    await expectRefusal(['verify', '--ledger', address], expected);
-    await expectRefusal(['copy', '--from', address, '--to', place()], expected);
-    await expectRefusal(['query', '--ledger', address, '{"type":"allMids"}'], expected);
-  },
-);
+test('a ledger with a missing block is refused by every reader', LONG_ONLY, async () => {
+  const address = await newLedger(20);
+  await meddle(address, ({ manager }, name) => manager.streams.deleteMessage(name, 3));
+  const expected = /block 3 is not in the ledger|block 4 found where block 3 was expected/;
+  await expectRefusal(['verify', '--ledger', address], expected);
+  await expectRefusal(['copy', '--from', address, '--to', place()], expected);
+  await expectRefusal(['query', '--ledger', address, '{"type":"allMids"}'], expected);
+});
 
-test(
-  'a damaged ledger is repaired as docs/guide/troubleshooting.md says, and its keys stay',
-  LONG_ONLY,
-  async (context) => {
-    const address = await newLedger(30);
-    const { secret } = await createSharedKey(address);
-    await putAndDeleteStray(address);
-    const sound = place();
-    const kept = await run(['copy', '--from', address, '--to', sound, '--until', '30']);
-    assert.equal(kept.code, 0, kept.stderr);
-    assert.equal(readVerification(kept).digest, oracle.digest(30));
-    await meddle(address, ({ manager }, name) => manager.streams.delete(name));
-    await expectRefusal(['copy', '--from', sound, '--to', address], /was written to it/);
-    const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
-    assert.equal(back.code, 0, back.stderr);
-    await append(address, 30, 40);
-    const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
-    await untilHeight(replica, 40);
-    await checkAllAnswers(replica, secret, oracle, 40);
-  },
-);
+test('a damaged ledger is repaired by the guide, and its keys stay', LONG_ONLY, async (context) => {
+  const address = await newLedger(30);
+  const { secret } = await createSharedKey(address);
+  await putAndDeleteStray(address);
+  const sound = place();
+  const kept = await run(['copy', '--from', address, '--to', sound, '--until', '30']);
+  assert.equal(kept.code, 0, kept.stderr);
+  assert.equal(readVerification(kept).digest, oracle.digest(30));
+  await meddle(address, ({ manager }, name) => manager.streams.delete(name));
+  await expectRefusal(['copy', '--from', sound, '--to', address], /was written to it/);
+  const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
+  assert.equal(back.code, 0, back.stderr);
+  await append(address, 30, 40);
+  const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
+  await untilHeight(replica, 40);
+  await checkAllAnswers(replica, secret, oracle, 40);
+});
 
 const GONE: [about: string, expected: RegExp, work: (link: Connected) => Promise<unknown>][] = [
   [
@@ -142,19 +130,15 @@ const GONE: [about: string, expected: RegExp, work: (link: Connected) => Promise
   ],
 ];
 for (const [about, expected, work] of GONE) {
-  test(
-    `a writer whose stream was ${about} creates a new one only with --accept-loss`,
-    LONG_ONLY,
-    async () => {
-      const address = await newLedger(20);
-      await meddle(address, work);
-      const input = joinLines(lines.slice(0, 5));
-      await expectRefusal(['append', '--ledger', address], expected, input);
-      await expectRefusal(['append', '--ledger', address], expected, input);
-      await append(address, 0, 5, '--accept-loss');
-      await append(address, 5, 10);
-      const verified = await run(['verify', '--ledger', address]);
-      assert.equal(readVerification(verified).digest, oracle.digest(10));
-    },
-  );
+  test(`a stream that was ${about} is replaced only with --accept-loss`, LONG_ONLY, async () => {
+    const address = await newLedger(20);
+    await meddle(address, work);
+    const input = joinLines(lines.slice(0, 5));
+    await expectRefusal(['append', '--ledger', address], expected, input);
+    await expectRefusal(['append', '--ledger', address], expected, input);
+    await append(address, 0, 5, '--accept-loss');
+    await append(address, 5, 10);
+    const verified = await run(['verify', '--ledger', address]);
+    assert.equal(readVerification(verified).digest, oracle.digest(10));
+  });
 }

@@ -229,36 +229,32 @@ function renewEvery(ms: number, bucket: KV, holder: string): NodeJS.Timeout {
   return setInterval(() => bucket.put('writer', holder).catch(() => undefined), ms);
 }
 
-test(
-  'the lease of a writer on another machine is respected until it expires',
-  LONG_ONLY,
-  async () => {
-    const { openWriter, name } = newLedger();
-    await (await openWriter()).close();
-    const link = await nats.connect(name);
-    const bucket = await link.openBucket(name);
-    await bucket.put('writer', ELSEWHERE);
-    const renewing = renewEvery(500, bucket, ELSEWHERE);
-    await assert.rejects(openWriter(), {
-      fault: 'busy',
-      message: 'another writer, process 7 on elsewhere, has this ledger open',
-    });
-    clearInterval(renewing);
-    const startedMs = performance.now();
-    const writer = await openWriter();
-    assert.ok(performance.now() - startedMs > 5_000, 'the lease was taken before it expired');
-    await writer.append(chainOfLength(1));
-    // The other writer was only slow: it renews its lease, and this writer must notice.
-    await bucket.put('writer', ELSEWHERE);
-    await sleep(2_500);
-    await assert.rejects(writer.append(chainOfLength(2).slice(1)), {
-      fault: 'conflict',
-      message: 'another writer has taken this ledger over after block 1',
-    });
-    await writer.close();
-    await link.close();
-  },
-);
+test('the lease of a writer elsewhere is respected until it expires', LONG_ONLY, async () => {
+  const { openWriter, name } = newLedger();
+  await (await openWriter()).close();
+  const link = await nats.connect(name);
+  const bucket = await link.openBucket(name);
+  await bucket.put('writer', ELSEWHERE);
+  const renewing = renewEvery(500, bucket, ELSEWHERE);
+  await assert.rejects(openWriter(), {
+    fault: 'busy',
+    message: 'another writer, process 7 on elsewhere, has this ledger open',
+  });
+  clearInterval(renewing);
+  const startedMs = performance.now();
+  const writer = await openWriter();
+  assert.ok(performance.now() - startedMs > 5_000, 'the lease was taken before it expired');
+  await writer.append(chainOfLength(1));
+  // The other writer was only slow: it renews its lease, and this writer must notice.
+  await bucket.put('writer', ELSEWHERE);
+  await sleep(2_500);
+  await assert.rejects(writer.append(chainOfLength(2).slice(1)), {
+    fault: 'conflict',
+    message: 'another writer has taken this ledger over after block 1',
+  });
+  await writer.close();
+  await link.close();
+});
 
 test('a writer in another process namespace with the same host name keeps its lease while it renews it', async (context) => {
   const { openWriter, name } = newLedger();

@@ -18,48 +18,40 @@ function assertFull({ code, signal, stderr }: Outcome): void {
   assert.match(stderr, /bytes are free in/);
 }
 
-test(
-  'a backup that does not fit says so, and continues once there is room',
-  LONG_ONLY,
-  async (t) => {
-    const disk = makeDisk(t, 2048);
-    const [data, target] = [place(), place()];
-    await appendAll(data, lines, NO_SNAPSHOTS);
-    const file = path.join(disk.folder, 'backup');
-    const args = ['backup', '--data', data, '--to', file];
-    for (const leave of [0, 64, 128]) {
-      disk.fill({ leave: leave * 1024 });
-      assertFull(await run(args));
-      disk.makeRoom();
-    }
-    assert.deepEqual(disk.names(), ['backup.part']);
-    const { code, stderr } = await run(args);
-    assert.equal(code, 0, stderr);
-    const [, added] = /backed up (\d+) more blocks/.exec(stderr) ?? [];
-    assert.ok(Number(added) < lines.length, `${added} blocks were read again`);
-    assert.deepEqual(disk.names(), ['backup']);
-    await run(['restore', '--from', file, '--data', target]);
-    assert.deepEqual(await verifyDirectory(target), await verifyDirectory(data));
-  },
-);
+test('a backup that does not fit says so, and continues with room', LONG_ONLY, async (t) => {
+  const disk = makeDisk(t, 2048);
+  const [data, target] = [place(), place()];
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  const file = path.join(disk.folder, 'backup');
+  const args = ['backup', '--data', data, '--to', file];
+  for (const leave of [0, 64, 128]) {
+    disk.fill({ leave: leave * 1024 });
+    assertFull(await run(args));
+    disk.makeRoom();
+  }
+  assert.deepEqual(disk.names(), ['backup.part']);
+  const { code, stderr } = await run(args);
+  assert.equal(code, 0, stderr);
+  const [, added] = /backed up (\d+) more blocks/.exec(stderr) ?? [];
+  assert.ok(Number(added) < lines.length, `${added} blocks were read again`);
+  assert.deepEqual(disk.names(), ['backup']);
+  await run(['restore', '--from', file, '--data', target]);
+  assert.deepEqual(await verifyDirectory(target), await verifyDirectory(data));
+});
 
-test(
-  'a restore that does not fit says so, and continues once there is room',
-  LONG_ONLY,
-  async (t) => {
-    const disk = makeDisk(t, 8192);
-    const [data, file] = [place(), place('backup')];
-    await appendAll(data, lines, NO_SNAPSHOTS);
-    await run(['backup', '--data', data, '--to', file]);
-    const target = path.join(disk.folder, 'data');
-    const args = ['restore', '--from', file, '--data', target];
-    for (const leave of [0, 256, 1024]) {
-      disk.fill({ leave: leave * 1024 });
-      assertFull(await run(args));
-      disk.makeRoom();
-    }
-    const { code, stderr } = await run(args);
-    assert.equal(code, 0, stderr);
-    assert.deepEqual(await verifyDirectory(target), await verifyDirectory(data));
-  },
-);
+test('a restore that does not fit says so, and continues with room', LONG_ONLY, async (t) => {
+  const disk = makeDisk(t, 8192);
+  const [data, file] = [place(), place('backup')];
+  await appendAll(data, lines, NO_SNAPSHOTS);
+  await run(['backup', '--data', data, '--to', file]);
+  const target = path.join(disk.folder, 'data');
+  const args = ['restore', '--from', file, '--data', target];
+  for (const leave of [0, 256, 1024]) {
+    disk.fill({ leave: leave * 1024 });
+    assertFull(await run(args));
+    disk.makeRoom();
+  }
+  const { code, stderr } = await run(args);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(await verifyDirectory(target), await verifyDirectory(data));
+});

@@ -248,28 +248,24 @@ describe('a damaged snapshot', ALSO_LONG, () => {
     }
   });
 
-  test(
-    'is reported by verify with the height, and the blocks are called sound',
-    ALSO_FULL,
-    async (t) => {
-      const folder = await makeDirectory(t, TWO_SNAPSHOTS);
-      const sound = await runVerify(folder);
-      assert.equal(sound.code, 0);
-      const file = snapshotPath(folder, DAMAGED);
-      const bytes = await readFile(file);
-      for (const position of spread(scale(2, 10), bytes.length)) {
-        await writeFile(file, flipBit(bytes, position));
-        const { code, output, complaint } = await runVerify(folder);
-        assert.equal(code, 1);
-        assert.equal(output, sound.output);
-        assert.match(complaint, /^perpinfo: the snapshot of height 4 is damaged: /);
-        assert.match(
-          complaint,
-          /the blocks are valid, but the snapshots of height 4 are not: delete them/,
-        );
-      }
-    },
-  );
+  test('is reported by verify with its height, and the blocks are sound', ALSO_FULL, async (t) => {
+    const folder = await makeDirectory(t, TWO_SNAPSHOTS);
+    const sound = await runVerify(folder);
+    assert.equal(sound.code, 0);
+    const file = snapshotPath(folder, DAMAGED);
+    const bytes = await readFile(file);
+    for (const position of spread(scale(2, 10), bytes.length)) {
+      await writeFile(file, flipBit(bytes, position));
+      const { code, output, complaint } = await runVerify(folder);
+      assert.equal(code, 1);
+      assert.equal(output, sound.output);
+      assert.match(complaint, /^perpinfo: the snapshot of height 4 is damaged: /);
+      assert.match(
+        complaint,
+        /the blocks are valid, but the snapshots of height 4 are not: delete them/,
+      );
+    }
+  });
 
   test('that is whole but wrong is reported by verify', async (t) => {
     const folder = await makeDirectory(t, TWO_SNAPSHOTS);

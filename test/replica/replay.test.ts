@@ -172,21 +172,17 @@ describe('the same lines in any batching', ALSO_FULL, () => {
   const lines = simulateLines('batching', 250);
   const outlooks = foldOutlooks(lines);
 
-  test(
-    `appending in random pieces and chunks gives the same state ${SEED_NOTE}`,
-    ALSO_FULL,
-    async (t) => {
-      const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
-      const compare = (batching: Batching) =>
-        inTemporaryFolder(async (folder) => {
-          await appendInPieces(folder, lines, batching);
-          const { replica } = await restoreDirectory(folder);
-          assert.deepEqual(replica.point, whole.replica.point);
-          assert.deepEqual(outlookOf(replica.state), outlooks[lines.length]);
-        });
-      await fc.assert(fc.asyncProperty(batchings, compare), runs(scale(1, 10)));
-    },
-  );
+  test(`random pieces and chunks give the same state ${SEED_NOTE}`, ALSO_FULL, async (t) => {
+    const whole = await appendAll(await makeTemporaryFolder(t), lines, NO_SNAPSHOTS);
+    const compare = (batching: Batching) =>
+      inTemporaryFolder(async (folder) => {
+        await appendInPieces(folder, lines, batching);
+        const { replica } = await restoreDirectory(folder);
+        assert.deepEqual(replica.point, whole.replica.point);
+        assert.deepEqual(outlookOf(replica.state), outlooks[lines.length]);
+      });
+    await fc.assert(fc.asyncProperty(batchings, compare), runs(scale(1, 10)));
+  });
 
   test('input cut at every byte gives the same state', async (t) => {
     const folder = await makeTemporaryFolder(t);

@@ -75,33 +75,29 @@ test('each piece of work of a save is told: the beginning, the heads, and every 
 });
 
 /** Larger than one read, so that reading and hashing overlap. */
-test(
-  'a large snapshot is loaded, and refused with a flipped bit in any of its pieces',
-  LONG_ONLY,
-  async (t) => {
-    const folder = await makeTemporaryFolder(t);
-    const state = createState();
-    for (let row = 1; row <= 300_000; row++) state.positions.set(state.positions.addRow(), 3, row);
-    state.positions.commit();
-    const snapshots = new SnapshotFolder(folder);
-    await snapshots.save(state, HASH);
-    const loaded = await loadSnapshot(folder, 0);
-    assert.ok(Buffer.from(loaded.state.positions.cells).equals(Buffer.from(state.positions.cells)));
-    const file = await open(snapshotPath(folder, 0), 'r+');
-    t.after(() => file.close());
-    const { size } = await file.stat();
-    for (let position = size - 1; position > 0; position -= 1_500_000) {
-      const byte = Buffer.alloc(1);
-      await file.read(byte, 0, 1, position);
-      await file.write(Buffer.of(byte[0] ^ 1), 0, 1, position);
-      await assert.rejects(snapshots.load(0), /do not match its checksum/, `byte ${position}`);
-      await file.write(byte, 0, 1, position);
-    }
-    await loadSnapshot(folder, 0);
-    await file.truncate(size - 5_000_000);
-    await assert.rejects(snapshots.load(0), /its size does not match its description/);
-  },
-);
+test('a large snapshot is loaded, and refused with any bit flipped', LONG_ONLY, async (t) => {
+  const folder = await makeTemporaryFolder(t);
+  const state = createState();
+  for (let row = 1; row <= 300_000; row++) state.positions.set(state.positions.addRow(), 3, row);
+  state.positions.commit();
+  const snapshots = new SnapshotFolder(folder);
+  await snapshots.save(state, HASH);
+  const loaded = await loadSnapshot(folder, 0);
+  assert.ok(Buffer.from(loaded.state.positions.cells).equals(Buffer.from(state.positions.cells)));
+  const file = await open(snapshotPath(folder, 0), 'r+');
+  t.after(() => file.close());
+  const { size } = await file.stat();
+  for (let position = size - 1; position > 0; position -= 1_500_000) {
+    const byte = Buffer.alloc(1);
+    await file.read(byte, 0, 1, position);
+    await file.write(Buffer.of(byte[0] ^ 1), 0, 1, position);
+    await assert.rejects(snapshots.load(0), /do not match its checksum/, `byte ${position}`);
+    await file.write(byte, 0, 1, position);
+  }
+  await loadSnapshot(folder, 0);
+  await file.truncate(size - 5_000_000);
+  await assert.rejects(snapshots.load(0), /its size does not match its description/);
+});
 
 test('a snapshot that is deleted before it is read is not an error', async (t) => {
   const folder = await makeTemporaryFolder(t);

@@ -16,6 +16,7 @@ import {
   LIGHT,
   makeLedger,
   readSamples,
+  serveLedger,
   startService,
   until,
 } from '../../tools/harness/running.ts';
@@ -109,89 +110,78 @@ async function askOn(client: Client, secret: string, questions: object[]): Promi
   return samples;
 }
 
-test(
-  'under load, with a writer: never back in height, and always as query --at tells',
-  LONG_ONLY,
-  async (context) => {
-    const data = place();
-    const feed = await startFeed(context, data);
-    const { secret } = await createKey(data);
-    const service = await startService(context, { data, workers: 2 });
-    await service.untilCaughtUp(feed.height);
-    const { state } = (await restoreDirectory(data)).replica;
-    const users = Array.from({ length: 12 }, (_, index) =>
-      formatAddress(state.addresses.addressOf(index + 1)),
-    );
-    const questions = [
-      ...users.map((user) => ({ type: 'clearinghouseState', user })),
-      ...users.map((user) => ({ type: 'delegations', user })),
-      { type: 'perpDeployAuctionStatus' },
-    ];
-    const running = feed.run();
-    const clients = Array.from({ length: 6 }, () => service.connect());
-    const asked = clients.map((client, index) =>
-      askOn(client, secret, [...questions.slice(index), ...questions.slice(0, index)]),
-    );
-    const samples = (await Promise.all(asked)).flat();
-    await feed.stop();
-    await running;
+test('under load heights never go back, and match query --at', LONG_ONLY, async (context) => {
+  const data = place();
+  const feed = await startFeed(context, data);
+  const { secret } = await createKey(data);
+  const service = await startService(context, { data, workers: 2 });
+  await service.untilCaughtUp(feed.height);
+  const { state } = (await restoreDirectory(data)).replica;
+  const users = Array.from({ length: 12 }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+  const questions = [
+    ...users.map((user) => ({ type: 'clearinghouseState', user })),
+    ...users.map((user) => ({ type: 'delegations', user })),
+    { type: 'perpDeployAuctionStatus' },
+  ];
+  const running = feed.run();
+  const clients = Array.from({ length: 6 }, () => service.connect());
+  const asked = clients.map((client, index) =>
+    askOn(client, secret, [...questions.slice(index), ...questions.slice(0, index)]),
+  );
+  const samples = (await Promise.all(asked)).flat();
+  await feed.stop();
+  await running;
 
-    const heights = new Set(samples.map(({ height }) => height));
-    assert.ok(heights.size > HEIGHTS_MIN, `${heights.size} heights were seen`);
-    for (const height of heights) {
-      const { replica } = await restoreDirectory(data, height);
-      for (const sample of samples.filter((one) => one.height === height)) {
-        assert.equal(sample.body, answerQuestion(replica.state, sample.question));
+  const heights = new Set(samples.map(({ height }) => height));
+  assert.ok(heights.size > HEIGHTS_MIN, `${heights.size} heights were seen`);
+  for (const height of heights) {
+    const { replica } = await restoreDirectory(data, height);
+    for (const sample of samples.filter((one) => one.height === height)) {
+      assert.equal(sample.body, answerQuestion(replica.state, sample.question));
+    }
+  }
+  const [{ question, height, body }] = samples;
+  const query = ['query', '--data', data, '--at', `${height}`, JSON.stringify(question)];
+  assert.equal((await run(query)).stdout, `${body}\n`);
+});
+
+test('during a long block, an answer is of one height or the next', LONG_ONLY, async (context) => {
+  const lines = simulateLines(60);
+  const { data, secret, service } = await serveLedger(context, lines);
+  const { state } = (await restoreDirectory(data)).replica;
+  const users = Array.from({ length: 8 }, (_, index) =>
+    formatAddress(state.addresses.addressOf(index + 1)),
+  );
+  const questions = users.map((user) => ({ type: 'clearinghouseState', user }));
+  const samples: Sample[] = [];
+  const askUntilThere = async (client: Client) => {
+    for (let height = 0; height <= lines.length; ) {
+      for (const question of questions) {
+        const { status, headers, body } = await client.ask(secret, question);
+        assert.equal(status, 200, body);
+        assert.ok(Number(headers['ledger-height']) >= height);
+        height = Number(headers['ledger-height']);
+        samples.push({ question, height, body });
       }
     }
-    const [{ question, height, body }] = samples;
-    const query = ['query', '--data', data, '--at', `${height}`, JSON.stringify(question)];
-    assert.equal((await run(query)).stdout, `${body}\n`);
-  },
-);
+  };
+  const asking = [1, 2, 3, 4].map(() => askUntilThere(service.connect()));
+  await makeLedger(data, [longLine(state, 5000)]);
+  await Promise.all(asking);
 
-test(
-  'while a long block arrives, every answer is of the height before it or of its own',
-  LONG_ONLY,
-  async (context) => {
-    const lines = simulateLines(60);
-    const data = await makeLedger(place(), lines);
-    const { secret } = await createKey(data);
-    const service = await startService(context, { data, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(lines.length);
-    const { state } = (await restoreDirectory(data)).replica;
-    const users = Array.from({ length: 8 }, (_, index) =>
-      formatAddress(state.addresses.addressOf(index + 1)),
-    );
-    const questions = users.map((user) => ({ type: 'clearinghouseState', user }));
-    const samples: Sample[] = [];
-    const askUntilThere = async (client: Client) => {
-      for (let height = 0; height <= lines.length; ) {
-        for (const question of questions) {
-          const { status, headers, body } = await client.ask(secret, question);
-          assert.equal(status, 200, body);
-          assert.ok(Number(headers['ledger-height']) >= height);
-          height = Number(headers['ledger-height']);
-          samples.push({ question, height, body });
-        }
-      }
-    };
-    const asking = [1, 2, 3, 4].map(() => askUntilThere(service.connect()));
-    await makeLedger(data, [longLine(state, 5000)]);
-    await Promise.all(asking);
-
-    for (const height of [lines.length, lines.length + 1]) {
-      const { replica } = await restoreDirectory(data, height);
-      const ofHeight = samples.filter((one) => one.height === height);
-      assert.ok(ofHeight.length > 0, `no answer of height ${height}`);
-      for (const { question, body } of ofHeight) {
-        assert.equal(body, answerQuestion(replica.state, question));
-      }
+  for (const height of [lines.length, lines.length + 1]) {
+    const { replica } = await restoreDirectory(data, height);
+    const ofHeight = samples.filter((one) => one.height === height);
+    assert.ok(ofHeight.length > 0, `no answer of height ${height}`);
+    for (const { question, body } of ofHeight) {
+      assert.equal(body, answerQuestion(replica.state, question));
     }
-    const heights = new Set(samples.map(({ height }) => height));
-    assert.deepEqual(heights, new Set([lines.length, lines.length + 1]));
-  },
-);
+  }
+  const heights = new Set(samples.map(({ height }) => height));
+  assert.deepEqual(heights, new Set([lines.length, lines.length + 1]));
+});
 
 /** The answer's status, and what its body says is the matter. */
 function readVerdict({ status, body }: Answer): [number, string] {
@@ -274,12 +264,9 @@ test('a ledger whose time is ahead of the clock is not fresh, and its lag is bel
 
 test('an answer comes from the height that was asked for, or not at all', async (context) => {
   const lines = simulateLines(31);
-  const data = await makeLedger(place(), lines.slice(0, 30));
-  const { secret } = await createKey(data);
-  const flags = ['--max-age', '0', '--min-height-wait', '2000'];
-  const service = await startService(context, { data, flags });
-  await service.untilCaughtUp(30);
-  const client = service.connect();
+  const { data, secret, client } = await serveLedger(context, lines.slice(0, 30), {
+    flags: ['--min-height-wait', '2000'],
+  });
   const askFrom = (height: number) => client.ask(secret, LIGHT, { 'Ledger-Min-Height': height });
   assert.equal((await askFrom(30)).headers['ledger-height'], '30');
   const behind = await askFrom(31);
@@ -328,31 +315,19 @@ async function appendBlock(data: string, block: ReturnType<typeof nextBlock>): P
 }
 
 for (const [name, damage] of shareOut(Object.entries(DAMAGES), 2)) {
-  test(
-    `${name} breaks the chain: health says so, and nothing more is answered`,
-    ALSO_LONG,
-    async (context) => {
-      const lines = simulateLines(31);
-      const data = await makeLedger(place(), lines.slice(0, 30));
-      const { secret } = await createKey(data);
-      const service = await startService(context, { data, flags: ['--max-age', '0'] });
-      await service.untilCaughtUp(30);
-      const client = service.connect();
-      await damage(data, lines);
-      const health = async () => readVerdict(await client.send({ path: '/health' }));
-      await until('the break to be seen', async () => (await health())[1] === 'broken');
-      assert.deepEqual(await health(), [503, 'broken']);
-      assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'not_ready']);
-      const fromHeight = { 'Ledger-Min-Height': '1' };
-      assert.deepEqual(readVerdict(await client.ask(secret, LIGHT, fromHeight)), [
-        503,
-        'not_ready',
-      ]);
-      const logged = () =>
-        service.log('the ledger is broken: this worker no longer answers').length;
-      await until('the break to be logged', async () => logged() > 0);
-      assert.equal(logged(), 1);
-      assert.equal((await service.stop()).code, 0);
-    },
-  );
+  test(`${name} breaks the chain, and nothing more is answered`, ALSO_LONG, async (context) => {
+    const lines = simulateLines(31);
+    const { data, secret, service, client } = await serveLedger(context, lines.slice(0, 30));
+    await damage(data, lines);
+    const health = async () => readVerdict(await client.send({ path: '/health' }));
+    await until('the break to be seen', async () => (await health())[1] === 'broken');
+    assert.deepEqual(await health(), [503, 'broken']);
+    assert.deepEqual(readVerdict(await client.ask(secret, LIGHT)), [503, 'not_ready']);
+    const fromHeight = { 'Ledger-Min-Height': '1' };
+    assert.deepEqual(readVerdict(await client.ask(secret, LIGHT, fromHeight)), [503, 'not_ready']);
+    const logged = () => service.log('the ledger is broken: this worker no longer answers').length;
+    await until('the break to be logged', async () => logged() > 0);
+    assert.equal(logged(), 1);
+    assert.equal((await service.stop()).code, 0);
+  });
 }

@@ -107,16 +107,12 @@ test('the lines for the shell work when they are pasted', { skip: noCurl }, asyn
   assert.ok(JSON.parse(stdout).assetPositions?.length > 0, stdout);
 });
 
-test(
-  'on all addresses of the machine, the one that is printed opens',
-  LONG_ONLY,
-  async (context) => {
-    for (const host of ['0.0.0.0', '::']) {
-      const { address } = await startDemo(context, '--host', host);
-      assert.equal((await fetch(`${address}/health`)).status, 200, address);
-    }
-  },
-);
+test('on all addresses of a machine, the printed one opens', LONG_ONLY, async (context) => {
+  for (const host of ['0.0.0.0', '::']) {
+    const { address } = await startDemo(context, '--host', host);
+    assert.equal((await fetch(`${address}/health`)).status, 200, address);
+  }
+});
 
 test('without the auction its status is null', LONG_ONLY, async (context) => {
   const demo = await startDemo(context, '--no-auction');

@@ -78,56 +78,48 @@ test('a service that is fed answers from the blocks, acknowledges them, and goes
   assert.equal(await stop(fed), 0);
 });
 
-test(
-  'a bad block ends the feed, not the answers: /health says why, and so does the exit code',
-  LONG_ONLY,
-  async (context) => {
-    const bad = '{"height":21}\n';
-    const fed = await startFed(context, { input: joinLines(lines.slice(0, 20)) });
-    const { program, client, secret, data } = fed;
-    await program.untilWritten('durable 20\n');
-    program.child.stdin.write(bad);
-    const reason = /^line 21: block 21: time: got nothing, expected a whole number/;
-    const failed = await until('the failure', async () => {
-      const health = await fed.health();
-      return health.status === 'feed_failed' && health;
-    });
-    assert.match(failed.message.replace('the feed has failed: ', ''), reason);
-    assert.equal((await client.send({ path: '/health' })).status, 503);
-    assert.equal((await client.ask(secret, LIGHT)).status, 200);
-    // Whoever feeds is told by its pipe.
-    await until('a broken pipe', () => {
-      if (!program.child.stdin.destroyed) program.child.stdin.write(joinLines(lines));
-      return program.child.stdin.destroyed;
-    });
+test('a bad block ends the feed, not the answers, and is named', LONG_ONLY, async (context) => {
+  const bad = '{"height":21}\n';
+  const fed = await startFed(context, { input: joinLines(lines.slice(0, 20)) });
+  const { program, client, secret, data } = fed;
+  await program.untilWritten('durable 20\n');
+  program.child.stdin.write(bad);
+  const reason = /^line 21: block 21: time: got nothing, expected a whole number/;
+  const failed = await until('the failure', async () => {
+    const health = await fed.health();
+    return health.status === 'feed_failed' && health;
+  });
+  assert.match(failed.message.replace('the feed has failed: ', ''), reason);
+  assert.equal((await client.send({ path: '/health' })).status, 503);
+  assert.equal((await client.ask(secret, LIGHT)).status, 200);
+  // Whoever feeds is told by its pipe.
+  await until('a broken pipe', () => {
+    if (!program.child.stdin.destroyed) program.child.stdin.write(joinLines(lines));
+    return program.child.stdin.destroyed;
+  });
 
-    const mended = await run(['append', '--data', data], { input: joinLines(lines.slice(20, 30)) });
-    assert.equal(mended.code, 0, mended.stderr);
-    await until('health', async () => (await fed.health()).status === 'ok');
-    assert.equal(await stop(fed), 1);
-    assert.match(program.stderr.split('\n').at(-2)?.replace('perpinfo: ', '') ?? '', reason);
-  },
-);
+  const mended = await run(['append', '--data', data], { input: joinLines(lines.slice(20, 30)) });
+  assert.equal(mended.code, 0, mended.stderr);
+  await until('health', async () => (await fed.health()).status === 'ok');
+  assert.equal(await stop(fed), 1);
+  assert.match(program.stderr.split('\n').at(-2)?.replace('perpinfo: ', '') ?? '', reason);
+});
 
-test(
-  'a service that is stopped in the middle of a feed keeps all that it has acknowledged',
-  LONG_ONLY,
-  async (context) => {
-    const long = simulateLines(2000);
-    const fed = await startFed(context, { input: joinLines(long.slice(0, 200)) });
-    const { program, data } = fed;
-    program.child.stdin.write(joinLines(long.slice(200)));
-    await program.untilWritten('durable 200\n');
-    assert.equal(await stop(fed), 0);
-    const verified = await run(['verify', '--data', data]);
-    assert.equal(verified.code, 0, verified.stderr);
-    const height = Number(/^height (\d+)$/m.exec(verified.stdout)?.[1]);
-    assert.equal(height, program.acknowledged);
-    // Nobody holds the writer's place.
-    const rest = await run(['append', '--data', data], { input: joinLines(long.slice(height)) });
-    assert.equal(rest.code, 0, rest.stderr);
-  },
-);
+test('a service stopped during a feed keeps what it acknowledged', LONG_ONLY, async (context) => {
+  const long = simulateLines(2000);
+  const fed = await startFed(context, { input: joinLines(long.slice(0, 200)) });
+  const { program, data } = fed;
+  program.child.stdin.write(joinLines(long.slice(200)));
+  await program.untilWritten('durable 200\n');
+  assert.equal(await stop(fed), 0);
+  const verified = await run(['verify', '--data', data]);
+  assert.equal(verified.code, 0, verified.stderr);
+  const height = Number(/^height (\d+)$/m.exec(verified.stdout)?.[1]);
+  assert.equal(height, program.acknowledged);
+  // Nobody holds the writer's place.
+  const rest = await run(['append', '--data', data], { input: joinLines(long.slice(height)) });
+  assert.equal(rest.code, 0, rest.stderr);
+});
 
 test('--feed takes standard input and nothing else', async () => {
   const { code, stderr } = await run(['serve', '--data', place(), '--feed', 'blocks.ndjson']);

@@ -20,6 +20,7 @@ import {
   LIGHT,
   makeLedger,
   type RunningService,
+  serveLedger,
   startService,
   until,
 } from '../../tools/harness/running.ts';
@@ -227,31 +228,27 @@ function damage(file: string, text: string, change: (byte: number) => number): v
   writeFileSync(file, bytes);
 }
 
-test(
-  'a damaged record opens nothing and is named; the other keys are listed and work',
-  LONG_ONLY,
-  async (context) => {
-    const data = await makeLedger(place(), lines);
-    const good = await create(data, '--label', 'good');
-    const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
-    const file = path.join(data, 'keys', 'data.mdb');
-    damage(file, 'damaged', (byte) => byte ^ 1);
-    const advice = `in ${file}: restore it from a backup, or revoke the keys and create new ones`;
-    const complaint = `the record of key ${bad.id} is damaged ${advice}`;
-    const listed = await run(['keys', 'list', '--data', data]);
-    assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
-    assert.ok(listed.stdout.includes(good.id) && !listed.stdout.includes(bad.id));
+test('a damaged record opens nothing, and the other keys work', LONG_ONLY, async (context) => {
+  const data = await makeLedger(place(), lines);
+  const good = await create(data, '--label', 'good');
+  const bad = await create(data, '--label', 'damaged', '--budget', '20/h');
+  const file = path.join(data, 'keys', 'data.mdb');
+  damage(file, 'damaged', (byte) => byte ^ 1);
+  const advice = `in ${file}: restore it from a backup, or revoke the keys and create new ones`;
+  const complaint = `the record of key ${bad.id} is damaged ${advice}`;
+  const listed = await run(['keys', 'list', '--data', data]);
+  assert.deepEqual([listed.code, listed.stderr], [1, `perpinfo: ${complaint}\n`]);
+  assert.ok(listed.stdout.includes(good.id) && !listed.stdout.includes(bad.id));
 
-    const service = await startService(context, { data, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(lines.length);
-    assert.equal(service.log(complaint).length, 1);
-    const client = service.connect();
-    assert.equal((await client.ask(good.secret, LIGHT)).status, 200);
-    assert.equal((await client.ask(bad.secret, LIGHT)).status, 401);
-    assert.equal((await revoke(data, bad.id)).code, 0);
-    assert.equal((await list(data)).length, 1);
-  },
-);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  assert.equal(service.log(complaint).length, 1);
+  const client = service.connect();
+  assert.equal((await client.ask(good.secret, LIGHT)).status, 200);
+  assert.equal((await client.ask(bad.secret, LIGHT)).status, 401);
+  assert.equal((await revoke(data, bad.id)).code, 0);
+  assert.equal((await list(data)).length, 1);
+});
 
 test('keys that have got lost, or a file without any tables, are no empty list', async () => {
   const data = place();
@@ -274,45 +271,37 @@ test('keys that have got lost, or a file without any tables, are no empty list',
   assert.ok(emptied.stderr.startsWith(`perpinfo: there are no keys in ${file}: `), emptied.stderr);
 });
 
-test(
-  'a folder of keys that is put in the place of another is noticed by a running server',
-  LONG_ONLY,
-  async (context) => {
-    const data = await makeLedger(place(), lines);
-    const old = await create(data);
-    const other = place();
-    const fresh = await create(other);
-    const service = await startService(context, { data, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(lines.length);
-    renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
-    renameSync(path.join(other, 'keys'), path.join(data, 'keys'));
-    const client = service.connect();
-    await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
-    assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
-    const file = path.join(data, 'keys', 'data.mdb');
-    const replaced = `${file} was replaced while it was open: the keys of the new file are valid now`;
-    await until('the warning', () => service.log(replaced).length === 1);
-  },
-);
+test('a server notices that its folder of keys was replaced', LONG_ONLY, async (context) => {
+  const data = await makeLedger(place(), lines);
+  const old = await create(data);
+  const other = place();
+  const fresh = await create(other);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+  renameSync(path.join(other, 'keys'), path.join(data, 'keys'));
+  const client = service.connect();
+  await until('the new keys', async () => (await client.ask(fresh.secret, LIGHT)).status === 200);
+  assert.equal((await client.ask(old.secret, LIGHT)).status, 401);
+  const file = path.join(data, 'keys', 'data.mdb');
+  const replaced = `${file} was replaced while it was open: the keys of the new file are valid now`;
+  await until('the warning', () => service.log(replaced).length === 1);
+});
 
-test(
-  'a folder of keys that is moved away under a running server is said to be gone',
-  LONG_ONLY,
-  async (context) => {
-    const data = await makeLedger(place(), lines);
-    const { secret } = await create(data);
-    const service = await startService(context, { data, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(lines.length);
-    const client = service.connect();
-    renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
-    await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
-    const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: every key is refused until it is back`;
-    await until('the warning', () => service.log(gone).length === 1);
-    assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
-    renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
-    await until('the keys', async () => (await client.ask(secret, LIGHT)).status === 200);
-  },
-);
+test('a server notices that its folder of keys is gone', LONG_ONLY, async (context) => {
+  const data = await makeLedger(place(), lines);
+  const { secret } = await create(data);
+  const service = await startService(context, { data, flags: ['--max-age', '0'] });
+  await service.untilCaughtUp(lines.length);
+  const client = service.connect();
+  renameSync(path.join(data, 'keys'), path.join(data, 'old-keys'));
+  await until('the refusal', async () => (await client.ask(secret, LIGHT)).status === 401);
+  const gone = `${path.join(data, 'keys', 'data.mdb')} was removed or moved away while it was open: every key is refused until it is back`;
+  await until('the warning', () => service.log(gone).length === 1);
+  assert.doesNotMatch(service.program.stdout, /closed database|restore it from a backup/);
+  renameSync(path.join(data, 'old-keys'), path.join(data, 'keys'));
+  await until('the keys', async () => (await client.ask(secret, LIGHT)).status === 200);
+});
 
 async function serveWithWorkers(
   context: Cleanup,
@@ -370,10 +359,7 @@ test('a key is refused from the moment it expires', LONG_ONLY, async (context) =
 });
 
 test('the list tells when a key was last used', async (context) => {
-  const data = await makeLedger(place(), lines);
-  const { secret } = await createKey(data);
-  const service = await startService(context, { data, flags: ['--max-age', '0'] });
-  await service.untilCaughtUp(lines.length);
+  const { data, secret, service } = await serveLedger(context, lines);
   const fromMs = Date.now();
   await service.connect().ask(secret, LIGHT);
   const toMs = Date.now();

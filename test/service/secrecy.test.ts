@@ -140,43 +140,39 @@ const ONE_AND_TWO = [
 
 for (const { workers, lane } of shareOut([...ONE_AND_TWO, { workers: 1, lane: [] }], 1)) {
   const about = [workers, ...lane].join(' ');
-  test(
-    `no key is in anything that ${about} shows, whatever is asked of it`,
-    ALSO_LONG,
-    async (context) => {
-      const data = await makeLedger(place(), lines);
-      const live = await createKey(data);
-      const budgeted = await createKey(data, { budget: '20/h' });
-      const gone = await createKey(data);
-      assert.equal((await run(['keys', 'revoke', '--data', data, gone.id])).code, 0);
-      const secrets = [live.secret, budgeted.secret, gone.secret];
-      const flags = ['--max-age', '0', '--log-level', 'debug', '--min-height-wait', '10', ...lane];
-      const service = await startService(context, { data, workers, flags });
-      await service.untilCaughtUp(lines.length);
+  test(`no key is in anything that a service of ${about} shows`, ALSO_LONG, async (context) => {
+    const data = await makeLedger(place(), lines);
+    const live = await createKey(data);
+    const budgeted = await createKey(data, { budget: '20/h' });
+    const gone = await createKey(data);
+    assert.equal((await run(['keys', 'revoke', '--data', data, gone.id])).code, 0);
+    const secrets = [live.secret, budgeted.secret, gone.secret];
+    const flags = ['--max-age', '0', '--log-level', 'debug', '--min-height-wait', '10', ...lane];
+    const service = await startService(context, { data, workers, flags });
+    await service.untilCaughtUp(lines.length);
 
-      const sightings = new Sightings();
-      for (const secret of secrets) await askEverything(service, secret, sightings);
-      const pids = [service.program.child.pid ?? 0, ...service.workerPids];
-      for (const pid of pids) sightings.addProcess(pid);
+    const sightings = new Sightings();
+    for (const secret of secrets) await askEverything(service, secret, sightings);
+    const pids = [service.program.child.pid ?? 0, ...service.workerPids];
+    for (const pid of pids) sightings.addProcess(pid);
+    sightings.add('the metrics', await service.metrics());
+    sightings.add('the health', (await service.once({ path: '/health' })).body);
+
+    // A crash in the middle of requests: the core of a process that falls has a lot to tell.
+    // Node's cluster module never closes a connection whose worker dies before it has accepted it.
+    const client = service.connect();
+    await client.ask(live.secret, LIGHT);
+    const broken = client.ask(live.secret, LIGHT, { 'Ledger-Min-Height': '9999' });
+    process.kill(service.workerPids[0], workers === 1 ? 'SIGABRT' : 'SIGSEGV');
+    await broken.catch(() => undefined);
+    if (workers > 1) {
+      await until('a replacement', () => service.workerPids.length === workers + 1);
+      sightings.addProcess(service.workerPids[workers]);
       sightings.add('the metrics', await service.metrics());
-      sightings.add('the health', (await service.once({ path: '/health' })).body);
-
-      // A crash in the middle of requests: the core of a process that falls has a lot to tell.
-      // Node's cluster module never closes a connection whose worker dies before it has accepted it.
-      const client = service.connect();
-      await client.ask(live.secret, LIGHT);
-      const broken = client.ask(live.secret, LIGHT, { 'Ledger-Min-Height': '9999' });
-      process.kill(service.workerPids[0], workers === 1 ? 'SIGABRT' : 'SIGSEGV');
-      await broken.catch(() => undefined);
-      if (workers > 1) {
-        await until('a replacement', () => service.workerPids.length === workers + 1);
-        sightings.addProcess(service.workerPids[workers]);
-        sightings.add('the metrics', await service.metrics());
-      }
-      const { stdout, stderr } = await service.stop();
-      sightings.add('standard output', stdout);
-      sightings.add('standard error', stderr);
-      sightings.assertNoneOf(secrets);
-    },
-  );
+    }
+    const { stdout, stderr } = await service.stop();
+    sightings.add('standard output', stdout);
+    sightings.add('standard error', stderr);
+    sightings.assertNoneOf(secrets);
+  });
 }

@@ -7,7 +7,7 @@ import { stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { verifyDirectory } from '../../tools/harness/data-directory.ts';
 import { askedWrongly, createPlaces, done, failed, run } from '../../tools/harness/program.ts';
-import { makeLedger, startService } from '../../tools/harness/running.ts';
+import { makeLedger, serveLedger, startService } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
@@ -19,9 +19,7 @@ function request(adminPort: number) {
 
 for (const workers of [1, 2]) {
   test(`a service of ${workers} workers saves a snapshot on request`, async (context) => {
-    const data = await makeLedger(place(), lines);
-    const service = await startService(context, { data, workers, flags: ['--max-age', '0'] });
-    await service.untilCaughtUp(lines.length);
+    const { data, service } = await serveLedger(context, lines, { workers });
     const snapshots = new SnapshotFolder(data);
     assert.deepEqual(snapshots.heights(), []);
     const file = path.join(data, 'snapshots', `${'30'.padStart(16, '0')}.snapshot`);

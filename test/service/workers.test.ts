@@ -64,52 +64,44 @@ test('workers share the port, and all of them answer', LONG_ONLY, async (context
   });
 });
 
-test(
-  'a worker that is killed is replaced while the others go on answering',
-  LONG_ONLY,
-  async (context) => {
-    const service = await startService(context, { data, workers: 3, flags: anyAge });
-    await service.untilCaughtUp(lines.length);
-    const clients = Array.from({ length: 9 }, () => service.connect());
-    const ask = (client: Client) => client.ask(secret, LIGHT).then(({ status }) => status);
-    await Promise.all(clients.map(ask));
-    const [victim, ...others] = service.workerPids;
-    process.kill(victim, 'SIGKILL');
-    await until('its end', () => service.log('a worker died').length === 1);
-    // Connections to the victim are lost; the others' answer as if nothing had happened.
-    const settled = await Promise.allSettled(clients.map(ask));
-    const survivors = clients.filter((_, index) => settled[index].status === 'fulfilled');
-    assert.ok(survivors.length > 0);
-    const replacement = await until('a replacement', async () => {
-      assert.deepEqual(new Set(await Promise.all(survivors.map(ask))), new Set([200]));
-      return service.workerPids.find((pid) => pid !== victim && !others.includes(pid));
-    });
-    for (const pid of [...others, replacement]) assert.ok(isAlive(pid));
-    await service.untilCaughtUp(lines.length);
-    const fresh = Array.from({ length: 9 }, () => ask(service.connect()));
-    assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
-  },
-);
+test('a killed worker is replaced while the others answer', LONG_ONLY, async (context) => {
+  const service = await startService(context, { data, workers: 3, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  const clients = Array.from({ length: 9 }, () => service.connect());
+  const ask = (client: Client) => client.ask(secret, LIGHT).then(({ status }) => status);
+  await Promise.all(clients.map(ask));
+  const [victim, ...others] = service.workerPids;
+  process.kill(victim, 'SIGKILL');
+  await until('its end', () => service.log('a worker died').length === 1);
+  // Connections to the victim are lost; the others' answer as if nothing had happened.
+  const settled = await Promise.allSettled(clients.map(ask));
+  const survivors = clients.filter((_, index) => settled[index].status === 'fulfilled');
+  assert.ok(survivors.length > 0);
+  const replacement = await until('a replacement', async () => {
+    assert.deepEqual(new Set(await Promise.all(survivors.map(ask))), new Set([200]));
+    return service.workerPids.find((pid) => pid !== victim && !others.includes(pid));
+  });
+  for (const pid of [...others, replacement]) assert.ok(isAlive(pid));
+  await service.untilCaughtUp(lines.length);
+  const fresh = Array.from({ length: 9 }, () => ask(service.connect()));
+  assert.deepEqual(new Set(await Promise.all(fresh)), new Set([200]));
+});
 
-test(
-  'a connection that a worker was handed when it died does not hang',
-  LONG_ONLY,
-  async (context) => {
-    const service = await startService(context, { data, workers: 2, flags: anyAge });
-    await service.untilCaughtUp(lines.length);
-    const [victim, other] = service.workerPids;
-    for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP');
-    // One is handed to each worker, which does not take it; the others wait for a worker.
-    const asked = Array.from({ length: 4 }, () => service.connect().ask(secret, LIGHT));
-    const settled = Promise.allSettled(asked);
-    await sleep(200);
-    process.kill(victim, 'SIGKILL');
-    await until('its end', () => service.log('a worker died').length === 1);
-    process.kill(other, 'SIGCONT');
-    const answered = (await settled).filter(({ status }) => status === 'fulfilled');
-    assert.equal(answered.length, asked.length - 1);
-  },
-);
+test('a connection handed to a worker that died does not hang', LONG_ONLY, async (context) => {
+  const service = await startService(context, { data, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  const [victim, other] = service.workerPids;
+  for (const pid of [victim, other]) process.kill(pid, 'SIGSTOP');
+  // One is handed to each worker, which does not take it; the others wait for a worker.
+  const asked = Array.from({ length: 4 }, () => service.connect().ask(secret, LIGHT));
+  const settled = Promise.allSettled(asked);
+  await sleep(200);
+  process.kill(victim, 'SIGKILL');
+  await until('its end', () => service.log('a worker died').length === 1);
+  process.kill(other, 'SIGCONT');
+  const answered = (await settled).filter(({ status }) => status === 'fulfilled');
+  assert.equal(answered.length, asked.length - 1);
+});
 
 /** Sends the first part of a request; the answer's status comes once `finish` has sent the rest. */
 async function halfAsk(port: number): Promise<{ isOpen(): boolean; finish(): Promise<string> }> {
@@ -163,32 +155,28 @@ test('a connection that comes with the stop is answered or closed, not held', as
 /** Long enough that its replay takes a while. */
 const LONG_LEDGER_BLOCKS = 2_000;
 
-test(
-  'a worker that is being replaced takes no connection before it can answer',
-  LONG_ONLY,
-  async (context) => {
-    const long = await makeLedger(place(), simulateLines(LONG_LEDGER_BLOCKS));
-    const key = await createKey(long);
-    const service = await startService(context, { data: long, workers: 2, flags: anyAge });
-    await service.untilCaughtUp(LONG_LEDGER_BLOCKS);
-    const [victim] = service.workerPids;
-    process.kill(victim, 'SIGKILL');
-    await until('its end', () => service.log('a worker died').length === 1);
-    const statuses = new Set<number>();
-    await until('the replacement to answer', async () => {
-      const client = new Client(service.port);
-      statuses.add((await client.ask(key.secret, LIGHT)).status);
-      client.close();
-      return service.workerPids.length === 3;
-    });
-    for (let count = 0; count < 20; count++) {
-      const client = new Client(service.port);
-      statuses.add((await client.ask(key.secret, LIGHT)).status);
-      client.close();
-    }
-    assert.deepEqual([...statuses], [200]);
-  },
-);
+test('a replacement takes no connection before it can answer', LONG_ONLY, async (context) => {
+  const long = await makeLedger(place(), simulateLines(LONG_LEDGER_BLOCKS));
+  const key = await createKey(long);
+  const service = await startService(context, { data: long, workers: 2, flags: anyAge });
+  await service.untilCaughtUp(LONG_LEDGER_BLOCKS);
+  const [victim] = service.workerPids;
+  process.kill(victim, 'SIGKILL');
+  await until('its end', () => service.log('a worker died').length === 1);
+  const statuses = new Set<number>();
+  await until('the replacement to answer', async () => {
+    const client = new Client(service.port);
+    statuses.add((await client.ask(key.secret, LIGHT)).status);
+    client.close();
+    return service.workerPids.length === 3;
+  });
+  for (let count = 0; count < 20; count++) {
+    const client = new Client(service.port);
+    statuses.add((await client.ask(key.secret, LIGHT)).status);
+    client.close();
+  }
+  assert.deepEqual([...statuses], [200]);
+});
 
 test('workers that are replaced do not give a key its budget again', LONG_ONLY, async (context) => {
   const budgeted = await createKey(data, { budget: '20/h' });
@@ -226,37 +214,33 @@ const SIGNALS = shareOut<NodeJS.Signals>(['SIGTERM', 'SIGINT'], 1);
 
 for (const signal of SIGNALS) {
   for (const workers of [1, WORKERS]) {
-    test(
-      `${signal} stops ${workers} and lets a request under way finish`,
-      ALSO_LONG,
-      async (context) => {
-        const service = await startService(context, { data, workers, flags: anyAge });
-        await service.untilCaughtUp(lines.length);
-        const idle = service.connect();
-        await idle.ask(secret, LIGHT);
-        const body = JSON.stringify(LIGHT);
-        const status = new Promise((resolve, reject) => {
-          const options = {
-            port: service.port,
-            path: `/${secret}/info`,
-            method: 'POST',
-            headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
-          };
-          const sent = request(options, (response) => resolve(response.resume().statusCode));
-          sent.on('error', reject);
-          sent.write(body.slice(0, 10), async () => {
-            await sleep(200);
-            signalAll(service.program.child.pid, service.workerPids, signal);
-            await sleep(200);
-            sent.end(body.slice(10));
-          });
+    test(`${signal} stops ${workers}, after the request in flight`, ALSO_LONG, async (context) => {
+      const service = await startService(context, { data, workers, flags: anyAge });
+      await service.untilCaughtUp(lines.length);
+      const idle = service.connect();
+      await idle.ask(secret, LIGHT);
+      const body = JSON.stringify(LIGHT);
+      const status = new Promise((resolve, reject) => {
+        const options = {
+          port: service.port,
+          path: `/${secret}/info`,
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', 'Content-Length': body.length },
+        };
+        const sent = request(options, (response) => resolve(response.resume().statusCode));
+        sent.on('error', reject);
+        sent.write(body.slice(0, 10), async () => {
+          await sleep(200);
+          signalAll(service.program.child.pid, service.workerPids, signal);
+          await sleep(200);
+          sent.end(body.slice(10));
         });
-        assert.equal(await status, 200);
-        const { code, stderr } = await service.program.ended;
-        assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
-        assert.ok(!service.workerPids.some(isAlive));
-      },
-    );
+      });
+      assert.equal(await status, 200);
+      const { code, stderr } = await service.program.ended;
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+      assert.ok(!service.workerPids.some(isAlive));
+    });
   }
 }
 
@@ -266,21 +250,17 @@ function signalAll(first: number | undefined, workers: number[], signal: NodeJS.
 }
 
 for (const workers of shareOut([WORKERS, 1], 1)) {
-  test(
-    `a port that is taken is named, exit code 1, with ${workers}`,
-    ALSO_LONG,
-    async (context) => {
-      const port = await takePort(context);
-      const serve = (...ports: string[]) =>
-        run(['serve', '--data', data, '--workers', `${workers}`, '--log-level', 'warn', ...ports]);
-      const taken = await serve('--port', `${port}`, '--admin-port', '0');
-      assert.deepEqual([taken.code, taken.stdout], [1, '']);
-      const complaint = `perpinfo: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)\n`;
-      assert.ok(taken.stderr.includes(complaint), taken.stderr);
-      const admin = await serve('--port', '0', '--admin-port', `${port}`);
-      assert.deepEqual([admin.code, admin.stdout, admin.stderr], [1, '', complaint]);
-    },
-  );
+  test(`a port that is taken is named by ${workers}`, ALSO_LONG, async (context) => {
+    const port = await takePort(context);
+    const serve = (...ports: string[]) =>
+      run(['serve', '--data', data, '--workers', `${workers}`, '--log-level', 'warn', ...ports]);
+    const taken = await serve('--port', `${port}`, '--admin-port', '0');
+    assert.deepEqual([taken.code, taken.stdout], [1, '']);
+    const complaint = `perpinfo: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)\n`;
+    assert.ok(taken.stderr.includes(complaint), taken.stderr);
+    const admin = await serve('--port', '0', '--admin-port', `${port}`);
+    assert.deepEqual([admin.code, admin.stdout, admin.stderr], [1, '', complaint]);
+  });
 }
 
 /** Begins a request and goes away: there is no status to count. */

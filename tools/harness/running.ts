@@ -10,7 +10,9 @@ import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
-import { type Outcome, type Program, start } from './program.ts';
+import { createPlaces, type Outcome, type Program, start } from './program.ts';
+
+const place = createPlaces();
 
 /** What a test is handed, as far as it is needed here. */
 export interface Cleanup {
@@ -216,6 +218,20 @@ export async function startService(
 export async function makeLedger(data: string, lines: readonly string[]): Promise<string> {
   await appendAll(data, lines, NO_SNAPSHOTS);
   return data;
+}
+
+/** A ledger of any age, with a key, and a service that answers from its newest block. */
+export async function serveLedger(
+  context: Cleanup,
+  lines: readonly string[],
+  { flags = [], ...options }: Omit<ServiceOptions, 'data'> = {},
+) {
+  const data = await makeLedger(place(), lines);
+  const { secret } = await createKey(data);
+  const anyAge = ['--max-age', '0', ...flags];
+  const service = await startService(context, { ...options, data, flags: anyAge });
+  await service.untilCaughtUp(lines.length);
+  return { data, secret, service, client: service.connect() };
 }
 
 export interface KeyTerms {
