@@ -13,10 +13,10 @@ import { connectionsMaxOf } from './transport/connections/file-descriptors.ts';
 import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './transport/connections/timeouts.ts';
 import { UnfinishedBytes } from './transport/connections/unfinished-bytes.ts';
 import { InfoServer } from './transport/node/info-server.ts';
-import { Interruptions } from './transport/node/interruptions.ts';
 import { RequestHandler } from './transport/node/request-handler.ts';
 import { asRequestStream } from './transport/node/request-stream.ts';
-import { offersPush } from './transport/node/upgrade-offer.ts';
+import { UpgradesAndErrors } from './transport/node/upgrades-and-errors.ts';
+import { offersPush } from './transport/websocket/handshake.ts';
 
 export interface ServerParts {
   readonly live: LiveState;
@@ -54,7 +54,7 @@ type ServerSettingName = (typeof SERVER_SETTINGS)[number];
 
 /**
  * From Node 24.9 on, a server chooses which requests are upgraded; the others are ordinary ones.
- * Earlier versions ignore the option and stop at every Upgrade header (interruptions.ts).
+ * Earlier versions ignore the option and stop at every Upgrade header (upgrades-and-errors.ts).
  */
 interface UpgradeOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
@@ -93,20 +93,18 @@ export function createInfoServer(parts: ServerParts): InfoServer {
   server.timeout = stalledMsMax(settings);
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  handleInterruptions(server, parts);
+  handleUpgradesAndErrors(server, parts);
   return server;
 }
 
-function handleInterruptions(server: InfoServer, parts: ServerParts): void {
-  const interruptions = new Interruptions(parts, (client, bytes) =>
-    server.passToNode(client, bytes),
-  );
+function handleUpgradesAndErrors(server: InfoServer, parts: ServerParts): void {
+  const others = new UpgradesAndErrors(parts, (client, bytes) => server.passToNode(client, bytes));
   server.on('clientError', (error, stream) => {
-    interruptions.sendClientError(error, asRequestStream(stream));
+    others.sendClientError(error, asRequestStream(stream));
   });
   // Later versions of Node pass a stream of their own around the request's.
   server.on('upgrade', (request, _stream, head) => {
-    interruptions.upgrade(request, asRequestStream(request.socket), head);
+    others.upgrade(request, asRequestStream(request.socket), head);
   });
-  server.on('connect', ({ socket }) => interruptions.sendTunnelRefusal(asRequestStream(socket)));
+  server.on('connect', ({ socket }) => others.sendTunnelRefusal(asRequestStream(socket)));
 }

@@ -14,7 +14,7 @@ import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { NO_TYPE } from '../../src/http/answering/counters.ts';
+import { NO_TYPE } from '../../src/http/message/reply.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics.ts';

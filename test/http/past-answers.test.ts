@@ -9,9 +9,9 @@ import {
   type PastOutcome,
   type PayingRequester,
 } from '../../src/http/answering/past-answers.ts';
+import { headOfPost } from '../../src/http/answering/question-head.ts';
 import { Turns } from '../../src/http/answering/turns.ts';
 import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
-import { headOfPost } from '../../src/http/message/request-head.ts';
 import type { HistoryAnswer, HistoryQuestion } from '../../src/info/history-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { historyOf } from '../info/histories.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answers } from '../../src/http/answering/answers.ts';
-import { readHead, withQuestion } from '../../src/http/message/request-head.ts';
+import { readQuestionHead, withQuestion } from '../../src/http/answering/question-head.ts';
 import type { ClientConnection } from '../../src/http/transport/connections/client-connection.ts';
 import { HeadReader } from '../../src/http/transport/lane/head-reader.ts';
 import { LaneConnection, type LaneReader } from '../../src/http/transport/lane/lane-connection.ts';
@@ -50,7 +50,7 @@ function openReader() {
   const answers: Pick<Answers, 'readHead' | 'changeQuery'> = {
     readHead: (source) => {
       counts.parsed++;
-      return readHead(source, TERMS);
+      return readQuestionHead(source, TERMS);
     },
     changeQuery: (head, query) => withQuestion(head, query.read(false)),
   };

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { IncomingFrames } from '../../src/http/push/frame-limits.ts';
+import { IncomingFrames } from '../../src/http/transport/websocket/incoming-frames.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { formatFrame, OPCODES } from './raw-frames.ts';

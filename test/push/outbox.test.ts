@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
-import { FrameWriter } from '../../src/http/push/frame-writer.ts';
-import { Outbox } from '../../src/http/push/outbox.ts';
+import { FrameWriter } from '../../src/http/transport/websocket/frame-writer.ts';
+import { Outbox } from '../../src/http/transport/websocket/outbox.ts';
 
 const BYTES_MAX = 1 << 20;
 /** More than buffers on the way hold of them. */

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Turns } from '../../src/http/answering/turns.ts';
 import { Chain } from '../../src/http/push/chain.ts';
-import { FrameWriter } from '../../src/http/push/frame-writer.ts';
 import {
   PushSchedule,
   type Scheduled,
   type ScheduledConnection,
 } from '../../src/http/push/schedule.ts';
+import { FrameWriter } from '../../src/http/transport/websocket/frame-writer.ts';
 import { createState } from '../../src/state/state.ts';
 
 const STEP_MS = 10;

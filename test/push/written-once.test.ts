@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Outbox } from '../../src/http/push/outbox.ts';
+import { Outbox } from '../../src/http/transport/websocket/outbox.ts';
 import { clearinghouseState } from '../../src/info/clearinghouse.ts';
 import type { RequestType } from '../../src/info/request.ts';
 import { run } from '../../tools/harness/program.ts';

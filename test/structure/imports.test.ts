@@ -88,6 +88,32 @@ function findCircle(graph: ImportGraph): string | undefined {
   return undefined;
 }
 
+/**
+ * The imports between the sub-folders of each folder, as a graph of the sub-folders by their paths. Files
+ * that lie directly in the folder do not count: they connect its sub-folders.
+ */
+function readFolderGraph(graph: ImportGraph): ImportGraph {
+  const folders = new Map<string, string[]>();
+  for (const [file, imports] of graph) {
+    for (const imported of imports) {
+      const [from, to] = findSiblings(file, imported);
+      if (from === undefined || to === undefined) continue;
+      const found = folders.get(from) ?? [];
+      folders.set(from, found);
+      if (!found.includes(to)) found.push(to);
+    }
+  }
+  return folders;
+}
+
+/** The two sub-folders of the innermost folder that holds both files; none for files directly in it. */
+function findSiblings(file: string, imported: string): readonly string[] {
+  const [from, to] = [file.split('/'), imported.split('/')];
+  const depth = from.findIndex((name, index) => name !== to[index]);
+  const isLoose = depth === -1 || depth >= from.length - 1 || depth >= to.length - 1;
+  return isLoose ? [] : [from, to].map((parts) => `${parts.slice(0, depth + 1).join('/')}/`);
+}
+
 const table = readTable(readFileSync(path.join(PROJECT, 'ARCHITECTURE.md'), 'utf8'));
 const graph = readGraph();
 
@@ -107,6 +133,10 @@ test('no file imports itself through others', () => {
   assert.equal(findCircle(graph), undefined);
 });
 
+test('no sub-folder of a folder imports itself through its siblings', () => {
+  assert.equal(findCircle(readFolderGraph(graph)), undefined);
+});
+
 test('the checks find what they look for', () => {
   const rows = ['`a/` | nothing', '`b/c/` | nothing', '`b/` | `a/` `b/c/`', '`main.ts` | `b/`'];
   const small = readTable(`${HEADING}\n${rows.map((row) => `| ${row} |`).join('\n')}\n\n## Next\n`);
@@ -121,4 +151,11 @@ test('the checks find what they look for', () => {
   const pairs = findForbidden(imports, small).map(({ pair }) => pair);
   assert.deepEqual(pairs, ['a/ -> main.ts', 'b/c/ -> b/']);
   assert.equal(findCircle(imports), 'a/one.ts -> a/two.ts -> a/three.ts -> a/one.ts');
+  const folders = new Map([
+    ['a/b/one.ts', ['a/c/two.ts', 'a/loose.ts']],
+    ['a/c/two.ts', ['a/c/three.ts']],
+    ['a/c/three.ts', ['a/b/four.ts', 'd/five.ts']],
+    ['a/loose.ts', ['a/b/one.ts']],
+  ]);
+  assert.equal(findCircle(readFolderGraph(folders)), 'a/b/ -> a/c/ -> a/b/');
 });

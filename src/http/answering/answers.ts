@@ -20,9 +20,7 @@ import { entityTag, namesTag } from '../message/entity-tag.ts';
 import { isLengthy, weighLength } from '../message/parse-limits.ts';
 import { isOurs, refusalReply, replyToPreflight } from '../message/refusal-reply.ts';
 import { Reply } from '../message/reply.ts';
-import { type RawHead, type RequestHead, readHead, withQuestion } from '../message/request-head.ts';
-import type { PastHealth } from '../pages/health.ts';
-import { TOO_MUCH_UNFINISHED } from '../transport/connections/unfinished-bytes.ts';
+import type { RawHead } from '../message/request-head.ts';
 import { AbandonedAnswer } from './abandonment.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
@@ -41,11 +39,13 @@ import {
 import {
   type HistorySource,
   PastAnswers,
+  type PastHealth,
   type PastOutcome,
   type PastReply,
 } from './past-answers.ts';
 import { countProbe, type Peer } from './peer.ts';
 import { Places } from './places.ts';
+import { type QuestionHead, readQuestionHead, withQuestion } from './question-head.ts';
 import {
   type AnyQuestion,
   LongQuery,
@@ -82,14 +82,14 @@ const REFUSED_WEIGHT = 1;
 const TOO_LARGE_WEIGHT = 20;
 /** A request whose key is known. */
 interface AdmittedHead {
-  readonly head: RequestHead;
+  readonly head: QuestionHead;
   readonly peer: Peer;
   readonly key: Key;
 }
 
 /** What a reply about the past needs of its request. */
 interface PaidHead {
-  readonly head: RequestHead;
+  readonly head: QuestionHead;
   readonly type: string;
   readonly payment: Prepayment;
 }
@@ -152,28 +152,23 @@ export class Answers {
     return this.#longAnswers.untilWritten();
   }
 
-  /** What the archive holds, or why it is not answered from. */
   describePast(): PastHealth {
-    const range = this.#past.range();
-    if (range === undefined) return {};
-    if (range instanceof RequestError) return { archiveFault: range.message };
-    const { first, firstTime, last, lastTime } = range;
-    return { archive: { first, firstTime, last, lastTime } };
+    return this.#past.describe();
   }
 
-  readHead(source: RawHead): RequestHead {
+  readHead(source: RawHead): QuestionHead {
     const { bodyBytesMax } = this.#parts.settings;
-    return readHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
+    return readQuestionHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
   }
 
   /** The head with another query, which asks something else. */
-  changeQuery(head: RequestHead, query: QuerySource): RequestHead {
+  changeQuery(head: QuestionHead, query: QuerySource): QuestionHead {
     if (head.question === undefined) return head;
     return withQuestion(head, query.readIfShort(this.#forwarding.isOn));
   }
 
   /** The reply to the head alone; undefined if the body decides. */
-  answerHead(head: RequestHead, peer: Peer): Reply | Promise<Reply> | undefined {
+  answerHead(head: QuestionHead, peer: Peer): Reply | Promise<Reply> | undefined {
     const admitted = this.#admitHead(head, peer);
     return admitted instanceof Reply ? this.#keepPace(admitted, head, peer) : undefined;
   }
@@ -185,7 +180,7 @@ export class Answers {
    * says so, and gets an answer that is not copied out of the ring.
    */
   answer(
-    head: RequestHead,
+    head: QuestionHead,
     peer: Peer,
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
@@ -198,7 +193,7 @@ export class Answers {
 
   #keepPace(
     reply: Reply,
-    { secretHash }: RequestHead,
+    { secretHash }: QuestionHead,
     { abandonment }: Peer,
     { isLate = false } = {},
   ): Reply | Promise<Reply> {
@@ -207,7 +202,7 @@ export class Answers {
   }
 
   #answer(
-    head: RequestHead,
+    head: QuestionHead,
     peer: Peer,
     source: QuestionSource | undefined,
     isRenderedAtOnce: boolean,
@@ -280,10 +275,18 @@ export class Answers {
     return this.#refuse(refusal, { peer });
   }
 
-  /** Refuses a request for a fault that its transport found; an unknown key comes first. */
-  refuse(refusal: RequestError, head: RequestHead, peer: Peer): Reply | Promise<Reply> {
+  /**
+   * Refuses a request for a fault that its transport found; an unknown key comes first. The connection
+   * is closed if the rest of the body is left unread.
+   */
+  refuse(
+    refusal: RequestError,
+    head: QuestionHead,
+    peer: Peer,
+    { isUnread = false } = {},
+  ): Reply | Promise<Reply> {
     const key = this.#admitHead(head, peer);
-    const reply = key instanceof Reply ? key : this.#refuse(refusal, { peer, key });
+    const reply = key instanceof Reply ? key : this.#refuse(refusal, { peer, key, isUnread });
     return this.#keepPace(reply, head, peer);
   }
 
@@ -293,7 +296,7 @@ export class Answers {
     this.#log.write('error', describeFailure(error), 'a request failed');
   }
 
-  #admitHead(head: RequestHead, peer: Peer): Key | Reply {
+  #admitHead(head: QuestionHead, peer: Peer): Key | Reply {
     if (head.routeRefusal !== undefined)
       return this.#refuse(head.routeRefusal, { peer, allow: head.allow });
     if (head.method === 'OPTIONS') return replyToPreflight(head);
@@ -391,9 +394,10 @@ export class Answers {
   /** Lets a late reply's long body be sent in pieces, and counts it until it is sent. */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
-    if (body instanceof AccountAnswers) return reply;
-    if (typeof body === 'string' && body.length < LONG_TEXT_LENGTH) return reply;
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+    const isText = typeof body === 'string';
+    const isLong = isText ? body.length >= LONG_TEXT_LENGTH : Buffer.isBuffer(body);
+    if (!isLong) return reply;
+    const bytes = isText ? Buffer.from(body) : (body as Buffer);
     reply.body = bytes;
     reply.releaseBody = this.#unsent.add(bytes);
     return reply;
@@ -608,15 +612,13 @@ export class Answers {
   }
 
   #refuse(refusal: RequestError, refused: Refused): Reply {
-    const { peer, key, type, allow, payment } = refused;
+    const { peer, key, type, allow, payment, isUnread = false } = refused;
     const { code } = refusal;
     const reply = refusalReply(refusal, type);
     if (code === 'method_not_allowed') reply.allow = allow;
     payment?.giveBack();
     if (key !== undefined) reply.allowance = this.chargeRefusal(key, refusal, refused);
-    const isUnread = code === 'body_too_large' || refusal === TOO_MUCH_UNFINISHED;
-    // The rest of a body that is too large, or one too many, is not read.
-    reply.isLast = isUnread || countProbe(code, peer);
+    reply.isLast = isUnread || code === 'body_too_large' || countProbe(code, peer);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;
@@ -627,7 +629,7 @@ export class Answers {
 }
 
 /** The question if it has yet to be read: in the body, or a long query. */
-function findUnread({ question }: RequestHead, body?: QuestionSource): QuestionSource | undefined {
+function findUnread({ question }: QuestionHead, body?: QuestionSource): QuestionSource | undefined {
   if (question === undefined) return body;
   return question instanceof LongQuery ? question : undefined;
 }
@@ -658,6 +660,8 @@ interface Refused {
   readonly key?: Key;
   readonly type?: string | undefined;
   readonly payment?: Prepayment | undefined;
-  /** Bytes that were read for it, where that are many. */
+  /** The length of a long question that was read, in bytes. */
   readonly length?: number;
+  /** The rest of the body is not read. */
+  readonly isUnread?: boolean;
 }

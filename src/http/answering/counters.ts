@@ -1,8 +1,5 @@
 /** What the transports count, and the load that they read; service/ implements both. */
 
-/** The type of requests that were refused before their type was known. */
-export const NO_TYPE = 'none';
-
 /**
  * Why a connection leaves the fast lane for Node's HTTP server:
  *

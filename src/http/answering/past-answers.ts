@@ -19,6 +19,17 @@ import { TurnOrder } from './turn-order.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
+/** The heights that can be asked about, and their times in milliseconds. */
+type HeldRange = Omit<HistoryRange, 'text'>;
+
+/** The archive as /health shows it. Without members if no archive exists. */
+export interface PastHealth {
+  /** What the archive holds: the archive follows the ledger with a short delay. */
+  readonly archive?: HeldRange;
+  /** Why questions are not answered from the archive. */
+  readonly archiveFault?: string;
+}
+
 /** The archive, if there is one; what it holds is as of the last call. */
 export interface HistorySource {
   /** Whether the service keeps the archive itself, so that one that is not there is being built. */
@@ -99,6 +110,14 @@ export class PastAnswers {
   /** Undefined if no archive exists; a refusal if the archive cannot be read or belongs to another ledger. */
   range(): HistoryRange | RequestError | undefined {
     return this.#guard(() => this.#findOwn()?.range());
+  }
+
+  describe(): PastHealth {
+    const range = this.range();
+    if (range === undefined) return {};
+    if (range instanceof RequestError) return { archiveFault: range.message };
+    const { first, firstTime, last, lastTime } = range;
+    return { archive: { first, firstTime, last, lastTime } };
   }
 
   /** At once, unless it takes longer than a slice or others wait. `present` is where the ledger is. */

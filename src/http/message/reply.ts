@@ -4,10 +4,19 @@
  */
 
 import type { Allowance } from '../../access/budgets.ts';
-import { type FixedText, fixedText } from '../../info/answer-writer.ts';
+import { type AnswerWriter, type FixedText, fixedText } from '../../info/answer-writer.ts';
 import type { RequestError } from '../../info/request-error.ts';
-import type { AccountAnswers } from '../answering/account-answers.ts';
-import { NO_TYPE } from '../answering/counters.ts';
+
+/** The type of requests that were refused before their type was known. */
+export const NO_TYPE = 'none';
+
+/** A body in a cache, which is valid until the next body is looked up there. */
+export interface CachedBody {
+  readonly length: number;
+  toString(): string;
+  /** The body after the head of its response. */
+  textAfter(head: AnswerWriter): string;
+}
 
 /**
  * Every reply has the same shape: when shapes differed, a refusal took longer to build than an answer.
@@ -16,8 +25,8 @@ export class Reply {
   readonly status: number;
   /** The type of the question, for the metrics. */
   readonly type: string;
-  /** Text, an account's answer in the ring, valid until the next one is looked up, or a long one's bytes. */
-  body: string | AccountAnswers | Buffer = '';
+  /** Bytes if the body is long. */
+  body: string | CachedBody | Buffer = '';
   /** To be called once with a long body, when it is sent or never will be (LongAnswer.release). */
   releaseBody: ((isFree: boolean) => void) | undefined = undefined;
   /** Why the request was refused; undefined if it was not. */
@@ -116,7 +125,7 @@ export function firstHeaders({ status, isCsv }: Reply): Readonly<Record<string, 
   return isCsv ? CSV_HEADERS : COMMON_HEADERS;
 }
 
-/** Retry-After of a 503. */
+/** Retry-After of a 503 without a known time. */
 const RETRY_AFTER_SECONDS = 1;
 const PREFLIGHT_SECONDS = 86_400;
 /** The longest time that caches heed. */
@@ -158,8 +167,13 @@ function putAllow({ status }: Reply, allow: string, sink: HeaderSink): void {
   sink.putNumber(PREFLIGHT_AGE, PREFLIGHT_SECONDS);
 }
 
-function putRetry({ status, retryAfterSeconds }: RequestError, sink: HeaderSink): void {
-  const seconds = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+/** When a client may try again; undefined if that is unknown. */
+export function retryAfterOf({ status, retryAfterSeconds }: RequestError): number | undefined {
+  return retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+}
+
+function putRetry(refusal: RequestError, sink: HeaderSink): void {
+  const seconds = retryAfterOf(refusal);
   if (seconds !== undefined) sink.putNumber(RETRY_AFTER, seconds);
 }
 

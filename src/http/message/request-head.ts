@@ -5,13 +5,11 @@
 
 import { hashSecret } from '../../access/keys.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
-import { type AnyQuestion, type LongQuery, QuerySource } from '../answering/question-source.ts';
 import {
   findRoute,
   methodsOf,
   NOT_FOUND,
   type PageRoute,
-  queryOf,
   type Route,
   refuseMethod,
 } from './router.ts';
@@ -39,7 +37,7 @@ export interface RequestHead {
   readonly routeRefusal: RequestError | undefined;
   /** A fault in the rest of the head; an unknown key takes precedence. */
   readonly headRefusal: RequestError | undefined;
-  /** An invalid value in one of the next two; a wrong question takes precedence. */
+  /** An invalid minimum height or maximum age; an invalid question takes precedence. */
   readonly termsRefusal: RequestError | undefined;
   readonly minHeight: number;
   /** The maximum age of accounts in milliseconds; undefined if the request has none. */
@@ -47,8 +45,6 @@ export interface RequestHead {
   readonly ifNoneMatch: string | undefined;
   /** The client prefers CSV, where there is such an answer. */
   readonly wantsCsv: boolean;
-  /** Undefined if the question is in the body. */
-  readonly question: AnyQuestion | LongQuery | undefined;
 }
 
 export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
@@ -62,16 +58,13 @@ export const DISCARDED_BYTES_MAX = 1 << 20;
 
 export interface HeadTerms {
   readonly bodyBytesMax: number;
-  /** Whether questions are passed on to the exchange. */
-  readonly forwards: boolean;
 }
 
-export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms): RequestHead {
+export function readHead(source: RawHead, { bodyBytesMax }: HeadTerms): RequestHead {
   const { method, target, headers } = source;
   const route = findRoute(target);
   const allow = route === undefined ? '' : methodsOf(route);
   const secret = route !== undefined && 'secret' in route ? route.secret : '';
-  const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
   const minHeight = readWhole(headers, MIN_HEIGHT_HEADER);
   const accountAgeMsMax = readWhole(headers, ACCOUNT_AGE_HEADER);
   return {
@@ -86,45 +79,6 @@ export function readHead(source: RawHead, { bodyBytesMax, forwards }: HeadTerms)
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),
     wantsCsv: wantsCsv(textOf(headers, 'accept')),
-    question: isQuery
-      ? new QuerySource(Buffer.from(queryOf(target))).readIfShort(forwards)
-      : undefined,
-  };
-}
-
-/** The same head with another question. Written out: a spread takes several times as long. */
-export function withQuestion(head: RequestHead, question: AnyQuestion | LongQuery): RequestHead {
-  return {
-    method: head.method,
-    route: head.route,
-    allow: head.allow,
-    secretHash: head.secretHash,
-    routeRefusal: head.routeRefusal,
-    headRefusal: head.headRefusal,
-    termsRefusal: head.termsRefusal,
-    minHeight: head.minHeight,
-    accountAgeMsMax: head.accountAgeMsMax,
-    ifNoneMatch: head.ifNoneMatch,
-    wantsCsv: head.wantsCsv,
-    question,
-  };
-}
-
-/** The head for a question without one: a post on a push connection. */
-export function headOfPost(secretHash: string): RequestHead {
-  return {
-    method: 'POST',
-    route: { name: 'info', secret: '' },
-    allow: '',
-    secretHash,
-    routeRefusal: undefined,
-    headRefusal: undefined,
-    termsRefusal: undefined,
-    minHeight: 0,
-    accountAgeMsMax: undefined,
-    ifNoneMatch: undefined,
-    wantsCsv: false,
-    question: undefined,
   };
 }
 

@@ -1,14 +1,13 @@
 /**
- * The dashboard's static files, read once at start and served from memory. Without a build there are
- * none, and "/" falls back to the page of home.ts.
+ * The dashboard's static files, read once at start and served from memory. Without a build there are no
+ * files, and "/" falls back to the page of home.ts.
  */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import path from 'node:path';
 import { PACKAGE_FOLDER } from '../../config/package-folder.ts';
-import { writeHead } from '../transport/node/send.ts';
 
 /** Vite's output folder. */
 const BUILT = path.join(PACKAGE_FOLDER, 'dist/web');
@@ -86,17 +85,26 @@ function readVariants(file: string): Variant[] {
   });
 }
 
-/** Sends the file; false if there is no file of that name. */
-export function sendAsset(
+/** A response with a file, or without a body if the client has the file. */
+export interface AssetResponse {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string | number>>;
+  /** Undefined with a 304. */
+  readonly body: Buffer | undefined;
+}
+
+/** The response with the file of this name, by default the page; undefined if there is no such file. */
+export function findAsset(
   dashboard: Dashboard,
-  { name = INDEX, request, response }: SendOptions,
-): boolean {
+  requestHeaders: IncomingHttpHeaders,
+  name = INDEX,
+): AssetResponse | undefined {
   const asset = dashboard.get(name);
-  if (asset === undefined) return false;
-  const accepted = String(request.headers['accept-encoding'] ?? '');
-  const variant = chooseVariant(asset.variants, accepted);
+  if (asset === undefined) return undefined;
+  const accepted = String(requestHeaders['accept-encoding'] ?? '');
+  const { encoding, body, etag } = chooseVariant(asset.variants, accepted);
   const headers = {
-    ETag: variant.etag,
+    ETag: etag,
     'Cache-Control': asset.cacheControl,
     Vary: 'Accept-Encoding',
     'Content-Security-Policy': CONTENT_SECURITY_POLICY,
@@ -104,31 +112,17 @@ export function sendAsset(
     'Referrer-Policy': 'no-referrer',
   };
   // A substring match, since a proxy may have made the tag weak or listed several.
-  if (request.headers['if-none-match']?.includes(variant.etag)) {
-    writeHead(response, 304, headers);
-    response.end();
-    return true;
-  }
-  const encoding = variant.encoding === undefined ? {} : { 'Content-Encoding': variant.encoding };
-  const length = variant.body.length;
-  writeHead(response, 200, {
+  const isHeld = requestHeaders['if-none-match']?.includes(etag) === true;
+  if (isHeld) return { status: 304, headers, body: undefined };
+  const contentHeaders = {
     'Content-Type': asset.type,
-    'Content-Length': length,
-    ...encoding,
-    ...headers,
-  });
-  response.end(variant.body);
-  return true;
+    'Content-Length': body.length,
+    ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }),
+  };
+  return { status: 200, headers: { ...contentHeaders, ...headers }, body };
 }
 
-interface SendOptions {
-  /** Defaults to the page itself. */
-  readonly name?: string | undefined;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-/** The first variant that Accept-Encoding allows; q=0 refuses one. */
+/** The first variant that Accept-Encoding allows; q=0 refuses a variant. */
 function chooseVariant(variants: readonly Variant[], accepted: string): Variant {
   const taken = accepted.split(',').flatMap((part) => {
     const [name, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());

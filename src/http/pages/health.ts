@@ -1,11 +1,8 @@
 /** The health of a service: that of its state, and on a partial ledger that of the follower. */
 
-import type { HistoryRange } from '../../info/history-view.ts';
 import type { Health, LiveState } from '../../replica/live-state.ts';
 import type { FollowStatus, WantedClient } from '../../upstream/channel/wanted.ts';
-
-/** The heights that can be asked about, and their times in milliseconds. */
-type KeptPast = Omit<HistoryRange, 'text'>;
+import type { PastHealth } from '../answering/past-answers.ts';
 
 /** How large the data folder is, and how long the disk will last. */
 export interface DiskReport {
@@ -17,14 +14,6 @@ export interface DiskReport {
   readonly daysLeft: number | null;
   /** Only if the disk is filling up. */
   readonly warning?: string;
-}
-
-/** Has no fields if no archive exists. */
-export interface PastHealth {
-  /** What the archive holds, which is a moment behind the ledger. */
-  readonly archive?: KeptPast;
-  /** Why there are no answers from the archive that is there. */
-  readonly archiveFault?: string;
 }
 
 /** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */

@@ -12,25 +12,20 @@ import { RequestError } from '../../info/request-error.ts';
 import { Abandonment, CLIENT_GONE, STOPPING } from '../answering/abandonment.ts';
 import type { PushCounters } from '../answering/counters.ts';
 import type { Peer } from '../answering/peer.ts';
+import { headOfPost, type QuestionHead } from '../answering/question-head.ts';
 import { JsonSource } from '../answering/question-source.ts';
 import { weighLength } from '../message/parse-limits.ts';
 import type { Reply } from '../message/reply.ts';
-import { headOfPost, type RequestHead } from '../message/request-head.ts';
+import { POLICY_VIOLATION } from '../transport/websocket/close-codes.ts';
+import { IncomingFrames } from '../transport/websocket/incoming-frames.ts';
+import { Outbox, SENT_OVERHEAD_BYTES } from '../transport/websocket/outbox.ts';
 import {
   ConnectionSubscriptions,
   FRAME_WEIGHT,
   type SubscriptionContext,
 } from './connection-subscriptions.ts';
 import { describeRefusal, formatError } from './error-frames.ts';
-import { IncomingFrames } from './frame-limits.ts';
 import { type Frame, FrameError, findPostId, formatAnswer, PONG, parseFrame } from './frames.ts';
-import { Outbox, SENT_OVERHEAD_BYTES } from './outbox.ts';
-
-/** Close codes of the WebSocket protocol. */
-export const GOING_AWAY = 1001;
-export const POLICY_VIOLATION = 1008;
-export const INTERNAL_ERROR = 1011;
-export const TRY_AGAIN_LATER = 1013;
 
 /** Maximum number of posts whose answer is pending. */
 const POSTS_IN_FLIGHT_MAX = 100;
@@ -70,7 +65,7 @@ export class PushConnection {
   readonly incoming: IncomingFrames;
   readonly #context: PushContext;
   /** The request head of every post on this connection. */
-  readonly #head: RequestHead;
+  readonly #head: QuestionHead;
   readonly abandonment = new Abandonment();
   readonly #peer: Peer = { probeCount: 0, abandonment: this.abandonment };
   readonly #subscriptions: ConnectionSubscriptions;

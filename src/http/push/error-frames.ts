@@ -11,6 +11,7 @@
 
 import { isJsonObject } from '../../events/fields.ts';
 import { RequestError } from '../../info/request-error.ts';
+import { retryAfterOf } from '../message/reply.ts';
 
 /** The frame that an error answers, as far as it could be read. */
 interface RefusedFrame {
@@ -85,8 +86,8 @@ function escapeBraces(text: string): string {
 
 /** Members that are undefined are left out of the JSON. */
 function describeError(refusal: RequestError, frame: RefusedFrame): object {
-  const { code, message, field, retryAfterSeconds } = refusal;
-  return { code, message, field, retryAfterSeconds, ...frame };
+  const { code, message, field } = refusal;
+  return { code, message, field, retryAfterSeconds: retryAfterOf(refusal), ...frame };
 }
 
 /** Maximum length of the refused frame, or of its subscription, in an error. */

@@ -3,10 +3,8 @@
  * has limits on its connections and subscriptions, and loses them when it is revoked or expires.
  */
 
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type RawData, type ServerOptions, WebSocketServer } from 'ws';
+import type { RawData } from 'ws';
 import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import { hashSecret } from '../../access/keys.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -22,13 +20,12 @@ import {
   GOING_AWAY,
   INTERNAL_ERROR,
   POLICY_VIOLATION,
-  type PushClient,
-  PushConnection,
-  type PushContext,
   TRY_AGAIN_LATER,
-} from './connection.ts';
+} from '../transport/websocket/close-codes.ts';
+import { FrameWriter } from '../transport/websocket/frame-writer.ts';
+import { findBodyFault, type Handshake, Handshakes } from '../transport/websocket/handshake.ts';
+import { type PushClient, PushConnection, type PushContext } from './connection.ts';
 import { readConnectionTerms } from './connection-terms.ts';
-import { FrameWriter, WINDOW_BITS } from './frame-writer.ts';
 import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
 import { Topics } from './topics.ts';
@@ -69,65 +66,16 @@ const PINGS_PER_STALL = 4;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a client may take to answer the close frame when the service stops. */
 const GOODBYE_MS = 500;
-/** The same while the service is running. */
-const CLOSE_MS = 2000;
-/** Maximum number of fragments of a message: clients send whole ones, a proxy may split them. */
-const FRAGMENTS_MAX = 64;
-/** Minimum average size of the reads of one message: each buffered read costs memory. */
-const READ_BYTES_MIN = 64;
-
-/** Each message by itself: what earlier ones leave behind would take 300 KB of every connection. */
-const COMPRESSION = {
-  serverNoContextTakeover: true,
-  clientNoContextTakeover: true,
-  serverMaxWindowBits: WINDOW_BITS,
-};
 
 interface Usage {
   connections: number;
   subscriptions: number;
 }
 
-/** A handshake has no body: its bytes would be read as frames. */
-function findBodyFault({ headers }: IncomingMessage): RequestError | undefined {
-  const length = Number(headers['content-length'] ?? 0);
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  if (length === 0 && !isChunked) return undefined;
-  const got = isChunked ? 'a chunked one' : `${length} bytes`;
-  const message = `body: got ${got}, expected none with a WebSocket handshake`;
-  return new RequestError('malformed_request', message, 'body');
-}
-
-/** Some clients can inflate only what was compressed with a window smaller than ours. */
-function wantsSmallerWindow({ headers }: IncomingMessage): boolean {
-  const offers = headers['sec-websocket-extensions'] ?? '';
-  const windows = offers.matchAll(/server_max_window_bits\s*=\s*"?([0-9]+)/gi);
-  return [...windows].some(([, bits]) => Number(bits) < WINDOW_BITS);
-}
-
-/** The types of ws do not have its `closeTimeout` yet. */
-function createOptions({
-  bodyBytesMax,
-}: PushParts['settings']): ServerOptions & { closeTimeout: number } {
-  return {
-    noServer: true,
-    clientTracking: false,
-    maxPayload: bodyBytesMax,
-    maxFragments: FRAGMENTS_MAX,
-    maxBufferedChunks: FRAGMENTS_MAX + Math.ceil(bodyBytesMax / READ_BYTES_MIN),
-    closeTimeout: CLOSE_MS,
-    // Pings are answered through the outbox, so that everything sent counts against one backlog.
-    autoPong: false,
-    // One frame per connection and turn, so that a flood of them does not hold up other connections.
-    allowSynchronousEvents: false,
-  };
-}
-
 export class Push {
   readonly #parts: PushParts;
   readonly #log: BoundedLog;
-  readonly #server: WebSocketServer;
-  readonly #compressingServer: WebSocketServer;
+  readonly #handshakes: Handshakes;
   readonly #frames = new FrameWriter();
   readonly #schedule: PushSchedule;
   readonly #context: PushContext;
@@ -140,14 +88,11 @@ export class Push {
   #keysVersion: number | undefined;
   #inspectedMs = 0;
   #pingedMs = 0;
-  /** Why `ws` refused the last handshake. */
-  #handshakeRefusal: RequestError | undefined;
 
   constructor(parts: PushParts) {
     this.#parts = parts;
     this.#log = new BoundedLog(parts.log);
-    this.#server = this.#createServer();
-    this.#compressingServer = this.#createServer(COMPRESSION);
+    this.#handshakes = new Handshakes(parts.settings);
     this.#schedule = new PushSchedule({
       frames: this.#frames,
       turns: parts.answers.turns,
@@ -165,18 +110,6 @@ export class Push {
       failed: (error) => parts.answers.reportFailure(error),
     });
     this.#sweeper = setInterval(() => this.#sweep(), KEYS_CHECK_MS);
-  }
-
-  #createServer(perMessageDeflate?: typeof COMPRESSION): WebSocketServer {
-    const options = { ...createOptions(this.#parts.settings), perMessageDeflate };
-    const server = new WebSocketServer(options);
-    server.on('wsClientError', ({ message }) => {
-      this.#handshakeRefusal = new RequestError(
-        'malformed_request',
-        `handshake: expected a valid WebSocket handshake (${message})`,
-      );
-    });
-    return server;
   }
 
   #createContext(): PushContext {
@@ -203,17 +136,13 @@ export class Push {
     };
   }
 
-  /** Takes over a connection from HTTP, or returns why it is refused. */
-  accept(
-    request: IncomingMessage,
-    socket: Socket,
-    head: Buffer,
-    secret: string,
-  ): RequestError | undefined {
+  /** Takes over a connection from HTTP, or returns why the handshake is refused. */
+  accept(handshake: Handshake, secret: string): RequestError | undefined {
     if (secret === '') return NO_KEY;
     const secretHash = hashSecret(secret);
     const key = this.#parts.admission.findKey(secretHash);
     if (key === undefined) return UNKNOWN_KEY;
+    const { request, socket: stream } = handshake;
     const refusal = findBodyFault(request) ?? this.#findConnectionShortage(key.id);
     if (refusal !== undefined) return refusal;
     if (this.#isClosing) return STOPPING;
@@ -221,14 +150,10 @@ export class Push {
     if (state instanceof RequestError) return state;
     const terms = readConnectionTerms(queryOf(request.url ?? ''));
     if (terms instanceof RequestError) return terms;
-    this.#handshakeRefusal = undefined;
     const intervalMs = Math.max(terms.intervalMs, this.#parts.settings.pushInterval);
-    const isCompressed = terms.isCompressed && !wantsSmallerWindow(request);
-    const server = isCompressed ? this.#compressingServer : this.#server;
-    server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#open({ socket: webSocket, stream: socket, intervalMs, key, secretHash });
+    return this.#handshakes.open(handshake, terms.isCompressed, (socket) => {
+      this.#open({ socket, stream, intervalMs, key, secretHash });
     });
-    return this.#handshakeRefusal;
   }
 
   #findConnectionShortage(keyId: string): RequestError | undefined {

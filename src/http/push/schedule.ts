@@ -11,8 +11,8 @@
 
 import type { StateView } from '../../state/state.ts';
 import type { Turns } from '../answering/turns.ts';
+import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { Chain, type Link } from './chain.ts';
-import type { FrameWriter } from './frame-writer.ts';
 
 /** A subscription, as far as it is scheduled: it rests, is stale, or waits for a change. */
 export interface Scheduled extends Link<Scheduled> {

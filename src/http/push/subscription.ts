@@ -4,8 +4,8 @@
  */
 
 import type { StateView } from '../../state/state.ts';
+import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import type { Chain } from './chain.ts';
-import type { FrameWriter } from './frame-writer.ts';
 import type { Scheduled, ScheduledConnection } from './schedule.ts';
 import type { Topic } from './topics.ts';
 

@@ -10,7 +10,7 @@ import { RequestError } from '../../info/request-error.ts';
 import type { Subject } from '../../info/subject.ts';
 import type { StateView } from '../../state/state.ts';
 import type { AccountReads, Provenance } from '../answering/account-reads.ts';
-import type { FrameWriter } from './frame-writer.ts';
+import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { createStateFormat, type StateFormat } from './frames.ts';
 import { KeptFrame } from './kept-frame.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';

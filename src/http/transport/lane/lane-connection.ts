@@ -1,7 +1,7 @@
 /** A connection on the fast lane: its unanswered bytes, and the state of its requests. */
 
+import type { QuestionHead } from '../../answering/question-head.ts';
 import type { Reply } from '../../message/reply.ts';
-import type { RequestHead } from '../../message/request-head.ts';
 import type { ClientConnection, ConnectionHandler } from '../connections/client-connection.ts';
 import { makeRoom, SMALL_SIZE } from '../connections/growing-buffer.ts';
 import type { UnfinishedRequest } from '../connections/unfinished-bytes.ts';
@@ -22,7 +22,7 @@ export interface LaneReader {
 export interface LaneHead {
   bytes: Buffer;
   readonly varying: VaryingPart | undefined;
-  parsed: RequestHead;
+  parsed: QuestionHead;
   bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;

@@ -4,19 +4,15 @@ import type { Settings } from '../../../config/settings.ts';
 import type { RequestError } from '../../../info/request-error.ts';
 import type { LiveState } from '../../../replica/live-state.ts';
 import type { WantedClient } from '../../../upstream/channel/wanted.ts';
+import type { PastHealth } from '../../answering/past-answers.ts';
 import { NOT_FOUND, type PageRoute } from '../../message/router.ts';
-import { loadDashboard, sendAsset } from '../../pages/dashboard.ts';
-import {
-  type DiskReport,
-  type PastHealth,
-  readHealth,
-  type ServiceHealth,
-} from '../../pages/health.ts';
+import { findAsset, loadDashboard } from '../../pages/dashboard.ts';
+import { type DiskReport, readHealth, type ServiceHealth } from '../../pages/health.ts';
 import { formatHome } from '../../pages/home.ts';
 import { formatLlms } from '../../pages/llms.ts';
 import { formatOpenApi } from '../../pages/openapi.ts';
 import type { HttpExchange } from './request-stream.ts';
-import { sendPage } from './send.ts';
+import { sendPage, writeHead } from './send.ts';
 
 const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
@@ -39,20 +35,29 @@ export class PageResponses {
     this.#parts = parts;
   }
 
-  /** Sends a page; returns a refusal if there is none of that name. */
+  /** Sends a page; returns a refusal if there is no page of that name. */
   send(route: PageRoute, exchange: HttpExchange): Promise<void> | RequestError | undefined {
     const { response } = exchange;
     if (route.name === 'asset') {
       const name = `assets/${route.file}`;
-      return sendAsset(this.#dashboard, { name, ...exchange }) ? undefined : NOT_FOUND;
+      return this.#sendAsset(exchange, name) ? undefined : NOT_FOUND;
     }
     if (route.name === 'health') return this.#sendHealth(exchange);
     if (route.name === 'openapi') sendPage(response, formatOpenApi());
     else if (route.name === 'llms') sendPage(response, formatLlms(), { headers: TEXT });
-    else if (!sendAsset(this.#dashboard, exchange)) {
+    else if (!this.#sendAsset(exchange)) {
       sendPage(response, formatHome(), { headers: HTML });
     }
     return undefined;
+  }
+
+  /** False if there is no file of that name; without a name, it is the page itself. */
+  #sendAsset({ request, response }: HttpExchange, name?: string): boolean {
+    const asset = findAsset(this.#dashboard, request.headers, name);
+    if (asset === undefined) return false;
+    writeHead(response, asset.status, asset.headers);
+    response.end(asset.body);
+    return true;
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {

@@ -4,10 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
 import type { Answers } from '../../answering/answers.ts';
-import { NO_TYPE, type RequestCounters } from '../../answering/counters.ts';
+import type { RequestCounters } from '../../answering/counters.ts';
+import type { QuestionHead } from '../../answering/question-head.ts';
 import { BodySource } from '../../answering/question-source.ts';
-import type { Reply } from '../../message/reply.ts';
-import { pageOf, type RequestHead } from '../../message/request-head.ts';
+import { NO_TYPE, type Reply } from '../../message/reply.ts';
+import { pageOf } from '../../message/request-head.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
 import { readBody } from './body.ts';
@@ -84,7 +85,7 @@ export class RequestHandler {
 
   #answerBody(
     exchange: HttpExchange,
-    head: RequestHead,
+    head: QuestionHead,
     client: ClientConnection,
   ): Outcome | Promise<Outcome> {
     const { answers, settings, unfinished } = this.#parts;
@@ -94,14 +95,14 @@ export class RequestHandler {
     if (expectsContinue(request)) response.writeContinue();
     return readBody(exchange, { bytesMax: settings.bodyBytesMax, unfinished }).then((body) =>
       body instanceof RequestError
-        ? answers.refuse(body, head, client)
+        ? answers.refuse(body, head, client, { isUnread: true })
         : answers.answer(head, client, new BodySource(body)),
     );
   }
 
   #send({ response }: HttpExchange, reply: Outcome): void {
     if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
-    // Its body was refused already (interruptions.ts).
+    // Its body was refused already (upgrades-and-errors.ts).
     if (reply === undefined || response.headersSent) return;
     sendReply(response, reply);
   }

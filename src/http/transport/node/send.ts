@@ -62,7 +62,11 @@ function bodyOf({ body }: Reply): string | Buffer {
 }
 
 /** Writes the head of a response that is not a Reply: a page, a file. */
-export function writeHead(response: ServerResponse, status: number, headers: Headers): void {
+export function writeHead(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Headers>,
+): void {
   const sink = new HeaderObject(headers);
   if (isLastResponse(response)) putClose(sink);
   response.writeHead(status, sink.headers);

@@ -1,0 +1,65 @@
+/** The head of a request, with the question in its query string. */
+
+import {
+  type HeadTerms,
+  type RawHead,
+  type RequestHead,
+  readHead,
+} from '../message/request-head.ts';
+import { queryOf } from '../message/router.ts';
+import { type AnyQuestion, type LongQuery, QuerySource } from './question-source.ts';
+
+export interface QuestionHead extends RequestHead {
+  /** Undefined if the question is in the body. */
+  readonly question: AnyQuestion | LongQuery | undefined;
+}
+
+export interface QuestionHeadTerms extends HeadTerms {
+  /** Whether questions are forwarded to the exchange. */
+  readonly forwards: boolean;
+}
+
+export function readQuestionHead(source: RawHead, terms: QuestionHeadTerms): QuestionHead {
+  const head = readHead(source, terms);
+  const { route, method } = head;
+  const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
+  if (!isQuery) return withQuestion(head, undefined);
+  const query = new QuerySource(Buffer.from(queryOf(source.target)));
+  return withQuestion(head, query.readIfShort(terms.forwards));
+}
+
+/** The same head with another question. Written out: a spread takes several times as long. */
+export function withQuestion(head: RequestHead, question: QuestionHead['question']): QuestionHead {
+  return {
+    method: head.method,
+    route: head.route,
+    allow: head.allow,
+    secretHash: head.secretHash,
+    routeRefusal: head.routeRefusal,
+    headRefusal: head.headRefusal,
+    termsRefusal: head.termsRefusal,
+    minHeight: head.minHeight,
+    accountAgeMsMax: head.accountAgeMsMax,
+    ifNoneMatch: head.ifNoneMatch,
+    wantsCsv: head.wantsCsv,
+    question,
+  };
+}
+
+/** The head for a question without an HTTP head: a post on a push connection. */
+export function headOfPost(secretHash: string): QuestionHead {
+  return {
+    method: 'POST',
+    route: { name: 'info', secret: '' },
+    allow: '',
+    secretHash,
+    routeRefusal: undefined,
+    headRefusal: undefined,
+    termsRefusal: undefined,
+    minHeight: 0,
+    accountAgeMsMax: undefined,
+    ifNoneMatch: undefined,
+    wantsCsv: false,
+    question: undefined,
+  };
+}
