@@ -18,7 +18,7 @@ export interface Figure {
 const MEMORY = { unit: 'MB', quantile: 0.5, share: 0.1 } as const;
 const OPEN = { unit: '', quantile: 0.1, share: 0, slack: 5, max: 200 } as const;
 
-/** The limits of an hour, per process; docs/reference/guarantees.md has the same table. */
+/** The limits of an hour, per process; docs/internals/testing.md has the same table. */
 export const FIGURES: readonly Figure[] = [
   { name: 'ownMegabytes', title: 'memory of its own', ...MEMORY, slack: 10, max: 400 },
   { name: 'heapMegabytes', title: 'heap used', ...MEMORY, slack: 5, max: 200 },
