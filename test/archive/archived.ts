@@ -4,6 +4,25 @@ import { type Archive, openArchive } from '../../src/archive/archive.ts';
 import { History } from '../../src/archive/history.ts';
 import { type KeepOptions, keepArchive } from '../../src/archive/keep-archive.ts';
 import { openStorage, type Storage } from '../../src/replica/storage.ts';
+import {
+  appendAll,
+  NO_SNAPSHOTS,
+  type SnapshotPolicy,
+} from '../../tools/harness/data-directory.ts';
+import { createPlaces } from '../../tools/harness/program.ts';
+
+const place = createPlaces();
+
+/** The data folder of a ledger with these lines, and its archive. */
+export async function makeArchive(
+  lines: readonly string[],
+  policy: SnapshotPolicy = NO_SNAPSHOTS,
+): Promise<string> {
+  const data = place();
+  await appendAll(data, lines, policy);
+  await archiveOnce(data);
+  return data;
+}
 
 /** As `perpinfo archive --once` does. */
 export async function archiveOnce(

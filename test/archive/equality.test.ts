@@ -9,8 +9,6 @@ import { answerQuestion } from '../../src/info/registry.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';
-import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
 import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import {
   blockAfter,
@@ -20,10 +18,9 @@ import {
 } from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
 import { tryApply } from '../twin/try-apply.ts';
-import { archiveOnce, withArchive } from './archived.ts';
+import { makeArchive, withArchive } from './archived.ts';
 import { listBodies, Witness } from './witness.ts';
 
-const place = createPlaces();
 const STRANGER = `0x${'f'.repeat(40)}`;
 
 const SIMULATED_BLOCKS = scale(250, 500, 6_000);
@@ -47,9 +44,7 @@ test(`an exchange's accounts at any height ${SEED_NOTE}`, ALSO_LONG, async (cont
   });
   const witness = new Witness(`archive ${SEED}`, bodies, QUESTIONS_PER_BLOCK);
   witness.lookAtAll(lines);
-  const data = place();
-  await appendAll(data, lines, NO_SNAPSHOTS);
-  await archiveOnce(data);
+  const data = await makeArchive(lines);
   const compared = await withArchive(data, (history) => witness.compare(history));
   assert.equal(compared, witness.count);
   context.diagnostic(`${compared} answers compared`);
@@ -63,9 +58,7 @@ const STEPS_MAX = [1, 4, 30, 150, 400];
 test(`steps through an archive lead to what is there ${SEED_NOTE}`, ALSO_LONG, async () => {
   const simulator = createSimulator({ seed: `steps ${SEED}`, accounts: BUSY_ACCOUNTS });
   const lines = Array.from({ length: BUSY_BLOCKS }, () => simulator.next());
-  const data = place();
-  await appendAll(data, lines, NO_SNAPSHOTS);
-  await archiveOnce(data);
+  const data = await makeArchive(lines);
   await withArchive(data, (history) => {
     for (let row = 1; row <= BUSY_ACCOUNTS; row++) {
       const user = simulator.state.addresses.addressOf(row);
@@ -115,9 +108,7 @@ test(`random events, partial ledgers included ${SEED_NOTE}`, ALSO_LONG, async (c
       lines.push(line);
       witness.look(state);
     }
-    const data = place();
-    await appendAll(data, lines, NO_SNAPSHOTS);
-    await archiveOnce(data);
+    const data = await makeArchive(lines);
     compared += await withArchive(data, (history) => witness.compare(history));
   });
   await fc.assert(property, runs(SEQUENCES));

@@ -10,7 +10,7 @@ import { formatAddress } from '../../src/exact/address.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../../src/ledger/ledger.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, run, succeed } from '../../tools/harness/program.ts';
 import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { archiveOnce } from './archived.ts';
 
@@ -111,8 +111,7 @@ test('where the block was pruned the names of the ledgers are compared', async (
   const data = await mix([], others);
   const snapshots = ['--snapshot-every', '10', '--snapshot-keep', '2'];
   await run(['append', '--data', data, ...snapshots], { input: joinLines(lines) });
-  const pruned = await run(['prune', '--data', data, '--keep-blocks', '10']);
-  assert.equal(pruned.code, 0, pruned.stderr);
+  await succeed(['prune', '--data', data, '--keep-blocks', '10']);
   for (const command of [['history', ...HISTORY], ['verify'], ['archive', '--once']]) {
     const { code, stderr } = await run([...command, '--data', data]);
     assert.equal(code, 1, command[0]);

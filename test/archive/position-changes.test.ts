@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { isImage } from '../../src/archive/archive-range.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
-import { createPlaces, run } from '../../tools/harness/program.ts';
-import { archiveOnce, withArchive } from './archived.ts';
+import { createPlaces, succeed } from '../../tools/harness/program.ts';
+import { archiveOnce, makeArchive, withArchive } from './archived.ts';
 
 const place = createPlaces();
 const USER = `0x${'a'.repeat(40)}`;
@@ -73,16 +73,13 @@ function listChanges(data: string, from = 1): Promise<{ height: number; causes: 
 }
 
 test('an event that leaves a position as it was is no cause of a change', async () => {
-  const data = place();
-  await appendAll(data, lines, NO_SNAPSHOTS);
-  await archiveOnce(data);
+  const data = await makeArchive(lines);
   assert.deepEqual(await listChanges(data), EXPECTED);
 });
 
 /** Drops what is older than the last snapshot. */
 async function prune(data: string): Promise<void> {
-  const { code, stderr } = await run(['prune', '--data', data, '--keep-blocks', '1']);
-  assert.equal(code, 0, stderr);
+  await succeed(['prune', '--data', data, '--keep-blocks', '1']);
 }
 
 test('an archive that begins with an image of the state, or goes on with one, has no change at it', async () => {

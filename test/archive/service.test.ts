@@ -8,7 +8,7 @@ import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { ALL_TYPES } from '../../src/info/registry.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, run, succeed } from '../../tools/harness/program.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
 import {
   type Answer,
@@ -44,8 +44,7 @@ const cleanups: (() => Promise<void> | void)[] = [];
 before(async () => {
   data = await makeLedger(place(), lines);
   ({ secret } = await createKey(data));
-  const archived = await run(['archive', '--data', data, '--once']);
-  assert.equal(archived.code, 0, archived.stderr);
+  await succeed(['archive', '--data', data, '--once']);
   for (const further of [[], ['--no-fast-lane']]) {
     const cleanup = { after: (clean: () => Promise<void> | void) => void cleanups.push(clean) };
     const service = await startService(cleanup, { data, flags: [...FLAGS, ...further] });
@@ -342,10 +341,9 @@ test('the past is what query --at replays', LONG_ONLY, async () => {
       { type: 'metaAndAssetCtxs' },
     ]) {
       const at = ['--at', String(height)];
-      const { code, stdout, stderr } = await run([
+      const { stdout } = await succeed([
         ...['query', '--data', data, ...at, JSON.stringify(question)],
       ]);
-      assert.equal(code, 0, stderr);
       const { body } = await ask({ ...question, atHeight: height });
       assert.equal(stdout, `${body}\n`);
     }
@@ -353,16 +351,7 @@ test('the past is what query --at replays', LONG_ONLY, async () => {
 });
 
 test('the commands say the same as the service', async () => {
-  const { stdout, stderr, code } = await run([
-    'history',
-    '--data',
-    data,
-    '--user',
-    user,
-    '--step',
-    '1min',
-  ]);
-  assert.equal(code, 0, stderr);
+  const { stdout } = await succeed(['history', '--data', data, '--user', user, '--step', '1min']);
   const csv = await ask({ type: 'accountHistory', user, step: 60_000, format: 'csv' });
   assert.equal(stdout, csv.body);
   const objects = await run([

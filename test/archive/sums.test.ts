@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { formatAddress } from '../../src/exact/address.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { createPlaces, run } from '../../tools/harness/program.ts';
+import { createPlaces, run, succeed } from '../../tools/harness/program.ts';
 import { makeLedger } from '../../tools/harness/running.ts';
 import type { WireBlock } from '../../tools/naive-twin/naive-block.ts';
 import { Book, usdOf } from '../../tools/naive-twin/naive-book.ts';
@@ -43,8 +43,7 @@ function parseStrictly(text: string): Row[] {
 
 async function readHistory(data: string, user: string): Promise<Row[]> {
   const args = ['history', '--data', data, '--user', user, '--step', '10s', '--format', 'csv'];
-  const { code, stdout, stderr } = await run(args);
-  assert.equal(code, 0, stderr);
+  const { stdout } = await succeed(args);
   return parseStrictly(stdout);
 }
 

@@ -6,7 +6,13 @@ import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../src/simulator/random.ts';
 import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../../tools/harness/data-directory.ts';
-import { createPlaces, readVerification, run, start } from '../../tools/harness/program.ts';
+import {
+  createPlaces,
+  readVerification,
+  run,
+  start,
+  succeed,
+} from '../../tools/harness/program.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
@@ -23,8 +29,7 @@ let [backupMs, restoreMs] = [0, 0];
 
 async function measure(args: string[]): Promise<number> {
   const startedMs = performance.now();
-  const { code, stderr } = await run(args);
-  assert.equal(code, 0, stderr);
+  await succeed(args);
   return performance.now() - startedMs;
 }
 

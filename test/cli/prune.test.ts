@@ -13,6 +13,7 @@ import {
   readVerification,
   run,
   start,
+  succeed,
 } from '../../tools/harness/program.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -25,8 +26,7 @@ const QUESTION =
   '{"type":"clearinghouseState","user":"0x00000000000000000000000000000000000000aa"}';
 
 async function append(data: string, input: string, flags: readonly string[] = EVERY_TENTH) {
-  const outcome = await run(['append', '--data', data, ...flags], { input });
-  assert.equal(outcome.code, 0, outcome.stderr);
+  await succeed(['append', '--data', data, ...flags], { input });
 }
 
 async function appendAll(flags?: readonly string[]): Promise<string> {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, succeed } from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { startNats } from './nats-servers.ts';
@@ -15,8 +15,7 @@ test('serve --archive keeps the past of a ledger on NATS', async (context) => {
   const nats = await startNats();
   context.after(() => nats.stop());
   const address = nats.address('archived');
-  const { code, stderr } = await run(['append', '--ledger', address], { input: joinLines(lines) });
-  assert.equal(code, 0, stderr);
+  await succeed(['append', '--ledger', address], { input: joinLines(lines) });
   const { secret } = await createSharedKey(address);
   const data = createPlaces()();
   const flags = ['--archive', '--max-age', '0'];

@@ -1,16 +1,11 @@
 /** What the simulation (test/simulation/nats) supposes of a NATS server holds for a real one. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { CONTRACT, runContract } from '../../tools/fault-simulator/nats/contract.ts';
-import { type NatsServers, startNats } from './nats-servers.ts';
+import { startNats } from './nats-servers.ts';
 
-let nats: NatsServers;
-
-before(async () => {
-  nats = await startNats();
-});
-
+const nats = await startNats();
 after(() => nats.stop());
 
 test('a real NATS server keeps the contract of the simulated one', async () => {

@@ -1,34 +1,35 @@
 /** Copies of ledgers from a folder to NATS and back. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
-import { createPlaces, joinLines, readVerification, run } from '../../tools/harness/program.ts';
+import {
+  createPlaces,
+  joinLines,
+  readVerification,
+  run,
+  succeed,
+} from '../../tools/harness/program.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import { natsOptions, startNats } from './nats-servers.ts';
 import { createSharedKey } from './replicas.ts';
 
 const place = createPlaces();
 const lines = simulateLines(300, 'copy');
-let nats: NatsServers;
 
-before(async () => {
-  nats = await startNats();
-});
-after(() => nats?.stop());
+const nats = await startNats();
+after(() => nats.stop());
 
 async function copy(from: string, to: string) {
-  const outcome = await run(['copy', '--from', from, '--to', to]);
-  assert.equal(outcome.code, 0, outcome.stderr);
+  const outcome = await succeed(['copy', '--from', from, '--to', to]);
   return outcome;
 }
 
 async function verify(...flags: string[]) {
-  const outcome = await run(['verify', ...flags]);
-  assert.equal(outcome.code, 0, outcome.stderr);
+  const outcome = await succeed(['verify', ...flags]);
   return readVerification(outcome);
 }
 
@@ -50,10 +51,8 @@ test('a backup of a ledger on NATS, continued, is restored with its keys', LONG_
   const address = nats.address('backed-up');
   const backUp = async (from: number, to: number) => {
     const input = joinLines(lines.slice(from, to));
-    const appended = await run(['append', '--ledger', address], { input });
-    assert.equal(appended.code, 0, appended.stderr);
-    const { code, stdout, stderr } = await run(['backup', '--ledger', address, '--to', file]);
-    assert.equal(code, 0, stderr);
+    await succeed(['append', '--ledger', address], { input });
+    const { stdout, stderr } = await succeed(['backup', '--ledger', address, '--to', file]);
     assert.match(stdout, new RegExp(`^height ${to}$`, 'm'));
     return stderr;
   };
@@ -86,15 +85,13 @@ test('a copy of a pruned ledger keeps its heights, in both directions', LONG_ONL
   await writer.close();
   assert.deepEqual(readVerification(await copy(data, address)), original);
   const input = joinLines(lines.slice(200, 210));
-  const appended = await run(['append', '--ledger', address], { input });
-  assert.equal(appended.code, 0, appended.stderr);
+  const appended = await succeed(['append', '--ledger', address], { input });
   assert.match(appended.stdout, /^durable 210$/m);
   await copy(address, back);
   const expected = await verify('--ledger', address);
   assert.equal(expected.height, 210);
   assert.deepEqual(await verify('--data', back), expected);
-  const asked = await run(['query', '--data', back, '{"type":"exchangeStatus"}']);
-  assert.equal(asked.code, 0, asked.stderr);
+  await succeed(['query', '--data', back, '{"type":"exchangeStatus"}']);
 });
 
 test('a copy onto another ledger is refused', LONG_ONLY, async () => {

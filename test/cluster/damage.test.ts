@@ -1,8 +1,14 @@
 /** Streams that were changed by hand: how that is detected, and how they are repaired. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { createPlaces, joinLines, readVerification, run } from '../../tools/harness/program.ts';
+import { after, test } from 'node:test';
+import {
+  createPlaces,
+  joinLines,
+  readVerification,
+  run,
+  succeed,
+} from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -20,13 +26,10 @@ const place = createPlaces();
 const lines = simulateLines(60, 'damage');
 const oracle = new Oracle(lines);
 const ANY_AGE = ['--max-age', '0'];
-let nats: NatsServers;
 let count = 0;
 
-before(async () => {
-  nats = await startNats();
-});
-after(() => nats?.stop());
+const nats = await startNats();
+after(() => nats.stop());
 
 async function newLedger(blocks: number): Promise<string> {
   count++;
@@ -37,8 +40,7 @@ async function newLedger(blocks: number): Promise<string> {
 
 async function append(address: string, from: number, to: number, ...flags: string[]) {
   const input = joinLines(lines.slice(from, to));
-  const { code, stderr } = await run(['append', '--ledger', address, ...flags], { input });
-  assert.equal(code, 0, stderr);
+  await succeed(['append', '--ledger', address, ...flags], { input });
 }
 
 async function meddle<T>(address: string, work: (link: Connected, name: string) => Promise<T>) {
@@ -100,13 +102,11 @@ test('a damaged ledger is repaired by the guide, and its keys stay', LONG_ONLY, 
   const { secret } = await createSharedKey(address);
   await putAndDeleteStray(address);
   const sound = place();
-  const kept = await run(['copy', '--from', address, '--to', sound, '--until', '30']);
-  assert.equal(kept.code, 0, kept.stderr);
+  const kept = await succeed(['copy', '--from', address, '--to', sound, '--until', '30']);
   assert.equal(readVerification(kept).digest, oracle.digest(30));
   await meddle(address, ({ manager }, name) => manager.streams.delete(name));
   await expectRefusal(['copy', '--from', sound, '--to', address], /was written to it/);
-  const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
-  assert.equal(back.code, 0, back.stderr);
+  await succeed(['copy', '--from', sound, '--to', address, '--accept-loss']);
   await append(address, 30, 40);
   const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
   await untilHeight(replica, 40);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import { parseBlock } from '../../src/events/event.ts';
@@ -27,16 +27,13 @@ import {
 } from '../ledger/chains.ts';
 import { describeLedger, type LedgerHarness } from '../ledger/conformance.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import { natsOptions, startNats } from './nats-servers.ts';
 
 const RETRY_MS = 5_000;
-let nats: NatsServers;
 let count = 0;
 
-before(async () => {
-  nats = await startNats();
-});
-after(() => nats?.stop());
+const nats = await startNats();
+after(() => nats.stop());
 
 function newLedger() {
   count++;

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openJetStreamKeys } from '../../src/access/jetstream/jetstream-keys.ts';
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
-import { createPlaces, joinLines, run, start } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, run, start, succeed } from '../../tools/harness/program.ts';
 import { LIGHT, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import { natsOptions, startNats } from './nats-servers.ts';
 import {
   checkAllAnswers,
   createSharedKey,
@@ -30,13 +30,10 @@ const ANY_AGE = ['--max-age', '0'];
 const TOLD_MS = 1_000;
 /** Keys until one of them was created and revoked in time. */
 const TRIES_MAX = 10;
-let nats: NatsServers;
 let count = 0;
 
-before(async () => {
-  nats = await startNats();
-});
-after(() => nats?.stop());
+const nats = await startNats();
+after(() => nats.stop());
 
 function newAddress(): string {
   count++;
@@ -50,8 +47,7 @@ async function append(
   flags: readonly string[] = [],
 ): Promise<void> {
   const input = joinLines(lines.slice(from, to));
-  const { code, stderr } = await run(['append', '--ledger', address, ...flags], { input });
-  assert.equal(code, 0, stderr);
+  await succeed(['append', '--ledger', address, ...flags], { input });
 }
 
 test('a new replica starts from a snapshot if blocks were dropped', LONG_ONLY, async (context) => {
@@ -201,8 +197,7 @@ test('a replica resumes after its stream was gone for a moment', LONG_ONLY, asyn
   const address = newAddress();
   const sound = place();
   await append(address, 0, 10);
-  const copied = await run(['copy', '--from', address, '--to', sound]);
-  assert.equal(copied.code, 0, copied.stderr);
+  await succeed(['copy', '--from', address, '--to', sound]);
   const [replica] = await startReplicas(context, [{ address, data: place(), flags: ANY_AGE }]);
   await untilHeight(replica, 10);
   const link = await nats.connect(natsOptions(address).address.name);
@@ -210,8 +205,7 @@ test('a replica resumes after its stream was gone for a moment', LONG_ONLY, asyn
   await link.close();
   const status = async () => JSON.parse((await replica.once({ path: '/health' })).body).status;
   for (let looks = 0; looks < 15; looks++) assert.notEqual(await status(), 'broken');
-  const back = await run(['copy', '--from', sound, '--to', address, '--accept-loss']);
-  assert.equal(back.code, 0, back.stderr);
+  await succeed(['copy', '--from', sound, '--to', address, '--accept-loss']);
   await append(address, 10, 15);
   await untilHeight(replica, 15);
   assert.equal(await status(), 'ok');
@@ -225,8 +219,7 @@ test('in a NATS outage a replica answers, is stale, and catches up', LONG_ONLY, 
   const feed = async () => {
     height++;
     const input = joinLines([JSON.stringify({ height, time: Date.now(), events: [] })]);
-    const { code, stderr } = await run(['append', '--ledger', address], { input });
-    assert.equal(code, 0, stderr);
+    await succeed(['append', '--ledger', address], { input });
   };
   await feed();
   const { secret } = await createSharedKey(address);

@@ -1,25 +1,22 @@
 /** Snapshots on NATS, from which replicas start once the stream has dropped the blocks before them. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
-import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, run, succeed } from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { type NatsServers, natsOptions, startNats } from './nats-servers.ts';
+import { natsOptions, startNats } from './nats-servers.ts';
 import { startReplicas, untilHeight } from './replicas.ts';
 
 const place = createPlaces();
 const STORED = 40;
 const lines = simulateLines(STORED + 2);
-let nats: NatsServers;
 
-before(async () => {
-  nats = await startNats();
-});
-after(() => nats?.stop());
+const nats = await startNats();
+after(() => nats.stop());
 
 /** A ledger with all lines but the last two. */
 async function storeLines(name: string): Promise<string> {
@@ -53,8 +50,7 @@ test('a stream that keeps fewer blocks than snapshots need is refused at the sta
   };
   await Promise.all([refuse('append'), refuse('serve', ...ports)]);
   await refuse('serve', '--feed', '-', ...ports);
-  const room = await run(['append', '--ledger', address, '--snapshot-every', '25']);
-  assert.equal(room.code, 0, room.stderr);
+  await succeed(['append', '--ledger', address, '--snapshot-every', '25']);
 });
 
 test('a replica that lacks dropped blocks starts once another one, though no publisher, saves on request', async (context) => {
@@ -82,8 +78,7 @@ test('a replica that lacks dropped blocks starts once another one, though no pub
   assert.equal(lease.isLost, false);
   await lease.release();
   await untilHeight(second, 40);
-  const verified = await run(['verify', '--ledger', address]);
-  assert.equal(verified.code, 0, verified.stderr);
+  const verified = await succeed(['verify', '--ledger', address]);
   assert.match(verified.stdout, /^height 40\nhead {3}[0-9a-f]{64}\ndigest [0-9a-f]{64}\n$/);
 });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { createPlaces, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, joinLines, succeed } from '../../tools/harness/program.ts';
 import { LIGHT, readSamples, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { type NatsServers, natsOptions, startNats } from '../cluster/nats-servers.ts';
@@ -31,8 +31,7 @@ async function append(
   flags: readonly string[] = [],
 ): Promise<void> {
   const input = joinLines(lines.slice(from, to));
-  const { code, stderr } = await run(['append', '--ledger', address, ...flags], { input });
-  assert.equal(code, 0, stderr);
+  await succeed(['append', '--ledger', address, ...flags], { input });
 }
 
 test('a replica without room for its snapshot starts once there is room', {

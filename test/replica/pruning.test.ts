@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { joinLines, run } from '../../tools/harness/program.ts';
+import { joinLines, succeed } from '../../tools/harness/program.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { foldOutlooks, simulateLines } from './exchange.ts';
 
@@ -18,8 +18,7 @@ const SNAPSHOTS = ['--snapshot-every', '5', '--snapshot-keep', '2'];
 /** In another process, like a real writer. */
 async function append(data: string, some: readonly string[], flags: readonly string[] = []) {
   const args = ['append', '--data', data, ...SNAPSHOTS, ...flags];
-  const { code, stderr } = await run(args, { input: joinLines(some) });
-  assert.equal(code, 0, stderr);
+  await succeed(args, { input: joinLines(some) });
 }
 
 /** The same ledger, with a hook before its first read or follow after a height. */

@@ -2,7 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlaces, joinLines, type Program, run, start } from '../../tools/harness/program.ts';
+import {
+  createPlaces,
+  joinLines,
+  type Program,
+  run,
+  start,
+  succeed,
+} from '../../tools/harness/program.ts';
 import { type Cleanup, Client, createKey, LIGHT, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY } from '../scale.ts';
@@ -70,8 +77,7 @@ test('a service that is fed answers from the blocks, acknowledges them, and goes
   const ended = 'the feed has ended; the service keeps answering';
   await until('its end', () => readLog(program).some(({ msg }) => msg === ended));
   // The writer's place is free for whoever brings the next blocks.
-  const after = await run(['append', '--data', data], { input: joinLines(lines.slice(40)) });
-  assert.equal(after.code, 0, after.stderr);
+  await succeed(['append', '--data', data], { input: joinLines(lines.slice(40)) });
   const later = await client.ask(secret, LIGHT, { 'Ledger-Min-Height': 60 });
   assert.equal(later.status, 200);
   assert.equal((await fed.health()).status, 'ok');
@@ -98,8 +104,7 @@ test('a bad block ends the feed, not the answers, and is named', LONG_ONLY, asyn
     return program.child.stdin.destroyed;
   });
 
-  const mended = await run(['append', '--data', data], { input: joinLines(lines.slice(20, 30)) });
-  assert.equal(mended.code, 0, mended.stderr);
+  await succeed(['append', '--data', data], { input: joinLines(lines.slice(20, 30)) });
   await until('health', async () => (await fed.health()).status === 'ok');
   assert.equal(await stop(fed), 1);
   assert.match(program.stderr.split('\n').at(-2)?.replace('perpinfo: ', '') ?? '', reason);
@@ -112,13 +117,11 @@ test('a service stopped during a feed keeps what it acknowledged', LONG_ONLY, as
   program.child.stdin.write(joinLines(long.slice(200)));
   await program.untilWritten('durable 200\n');
   assert.equal(await stop(fed), 0);
-  const verified = await run(['verify', '--data', data]);
-  assert.equal(verified.code, 0, verified.stderr);
+  const verified = await succeed(['verify', '--data', data]);
   const height = Number(/^height (\d+)$/m.exec(verified.stdout)?.[1]);
   assert.equal(height, program.acknowledged);
   // Nobody holds the writer's place.
-  const rest = await run(['append', '--data', data], { input: joinLines(long.slice(height)) });
-  assert.equal(rest.code, 0, rest.stderr);
+  await succeed(['append', '--data', data], { input: joinLines(long.slice(height)) });
 });
 
 test('--feed takes standard input and nothing else', async () => {

@@ -14,7 +14,7 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import { nextBlock } from '../../src/ledger/hash-chain.ts';
 import { decodeMessage } from '../../src/ledger/jetstream/block-message.ts';
 import { restoreDirectory, snapshotPath } from '../../tools/harness/data-directory.ts';
-import { createPlaces, run } from '../../tools/harness/program.ts';
+import { createPlaces, run, succeed } from '../../tools/harness/program.ts';
 import { restore } from '../backup/backups.ts';
 import { openRawBlocks } from '../replica/damage.ts';
 import { readRecorded, unpackBackup, unpackData } from './kept-files.ts';
@@ -68,8 +68,7 @@ test('a snapshot of a newer format is passed over with a message', async () => {
   assert.equal(warnings.length, 1);
   assert.match(warnings[0], /^the snapshot of height 160 is ignored: it has format 9, expected/);
   assert.match(warnings[0], NEWER_SNAPSHOT);
-  const { code, stderr } = await run(['verify', '--data', data]);
-  assert.equal(code, 0, stderr);
+  const { stderr } = await succeed(['verify', '--data', data]);
   assert.match(stderr, /the snapshot of height 160 is not checked: it has format 9/);
 });
 

@@ -1,5 +1,6 @@
 /** Runs the built program as a user would, and collects its output and exit code. */
 
+import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,6 +120,13 @@ export function run(args: readonly string[], options: RunOptions = {}): Promise<
   const program = new Program([process.execPath, MAIN, ...args], options.variables);
   program.child.stdin.end(options.input ?? '');
   return program.ended;
+}
+
+/** Runs the program, which must not fail. */
+export async function succeed(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  const outcome = await run(args, options);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  return outcome;
 }
 
 /** Runs a line of shell, in which `perpinfo` is the program. */
