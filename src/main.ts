@@ -4,6 +4,7 @@ import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ALL_SETTINGS } from './cli/all-settings.ts';
 import { type Command, formatHelp } from './cli/command.ts';
 import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
@@ -11,6 +12,7 @@ import { adviseOn } from './config/advice.ts';
 import { readPackageVersion } from './config/package-version.ts';
 import { readCommandSettings, splitArguments } from './config/read-settings.ts';
 import { UsageError } from './config/usage-error.ts';
+import { findUnknownVariables } from './config/variables.ts';
 
 /** Ledgers, keys and backups are for their user alone; LMDB and sockets take no mode of ours. */
 process.umask(0o077);
@@ -93,11 +95,14 @@ async function runCommand(
 ): Promise<void> {
   const rest = argv.slice(command.name.split(' ').length);
   if (rest.some(isHelp)) return terminal.write(formatHelp(command));
-  const line = splitArguments(rest);
+  const line = splitArguments(rest, command.settings);
   const settings = readCommandSettings(command.settings, line);
   const { positionals } = line;
   checkPositionals(command, positionals);
-  if (!isPartOfService(command)) warn(adviseOn(settings, line.flags), terminal);
+  if (!isPartOfService(command)) {
+    warn(findUnknownVariables(ALL_SETTINGS), terminal);
+    warn(adviseOn(command.settings, settings, line.flags), terminal);
+  }
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });
 }

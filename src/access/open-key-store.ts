@@ -1,6 +1,7 @@
 /** Opens the keys, which are stored with the ledger: in its folder or on NATS. */
 
-import { natsOptionsOf, type StorageSettings } from '../ledger/location.ts';
+import { natsOptionsOf } from '../ledger/location.ts';
+import type { StorageSettings } from '../ledger/settings.ts';
 import { openEmbeddedKeys } from './embedded/embedded-keys.ts';
 import { openKeyReader } from './embedded/key-reader.ts';
 import { openJetStreamKeys } from './jetstream/jetstream-keys.ts';

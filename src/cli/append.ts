@@ -5,8 +5,9 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';
 import type { Feed } from '../feed/feed.ts';
-import { checkFeedSettings, FEED_SETTINGS, writerOptionsOf } from '../feed/feed-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
+import { FEED_SETTINGS } from '../feed/settings.ts';
+import { checkFeedSettings, writerOptionsOf } from '../feed/writer-options.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
 import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { restoreReplica } from '../replica/replica.ts';
@@ -18,11 +19,11 @@ import { warnIfFolderIsOpen } from './open-folder.ts';
 import { reportReplay } from './replay-report.ts';
 
 const settings = FEED_SETTINGS;
-type AppendCall = Call<(typeof settings)[number]>;
+type AppendCall = Call<typeof settings>;
 
 const FILE_CHUNK_BYTES = 1 << 20;
 
-export const append: Command<(typeof settings)[number]> = {
+export const append: Command<typeof settings> = {
   name: 'append',
   summary: 'Appends NDJSON blocks to the ledger; creates the ledger if there is none.',
   positional: {

@@ -2,17 +2,24 @@
 
 import { TakeoverError } from '../archive/archive-writer.ts';
 import { keepArchive } from '../archive/keep-archive.ts';
+import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import { UsageError } from '../config/usage-error.ts';
-import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { openStorage } from '../replica/storage.ts';
 import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Command } from './command.ts';
 import { warnIfFolderIsOpen } from './open-folder.ts';
+import { ARCHIVE_COMMAND_SETTINGS } from './settings.ts';
 
-const settings = [...STORAGE_SETTINGS, 'natsWait', 'archiveDays', 'once'] as const;
+const settings = {
+  ...STORAGE_SETTINGS,
+  ...NATS_WAIT_SETTINGS,
+  ...ARCHIVE_RETENTION_SETTINGS,
+  ...ARCHIVE_COMMAND_SETTINGS,
+};
 
-export const archive: Command<(typeof settings)[number]> = {
+export const archive: Command<typeof settings> = {
   name: 'archive',
   summary: 'Keeps an archive of the ledger, from which the past is answered.',
   settings,

@@ -6,16 +6,17 @@ import { KeyError } from '../access/keys.ts';
 import { openKeysForReading } from '../access/open-key-store.ts';
 import { backUpLedger } from '../backup/backup.ts';
 import type { BackedUpKeys } from '../backup/backup-format.ts';
+import { BACKUP_SETTINGS } from '../backup/settings.ts';
 import { UsageError } from '../config/usage-error.ts';
-import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/location.ts';
+import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { Command } from './command.ts';
 import { warnIfFileIsOpen } from './open-folder.ts';
 import { reportSteps } from './replay-report.ts';
 
-const settings = [...STORAGE_SETTINGS, 'backupTo', 'withoutKeys'] as const;
+const settings = { ...STORAGE_SETTINGS, ...BACKUP_SETTINGS };
 
-export const backup: Command<(typeof settings)[number]> = {
+export const backup: Command<typeof settings> = {
   name: 'backup',
   summary: 'Backs up a ledger and its keys to one file, while it is written to.',
   settings,

@@ -1,39 +1,41 @@
 /** The interface of a command, and its help text. */
 
 import {
+  type Declarations,
   describeFile,
   describeNeed,
-  SETTINGS,
+  groupSettings,
+  isShownFirst,
+  listSettings,
   type Setting,
-  type SettingName,
-  type Settings,
-} from '../config/settings.ts';
+  type SettingValues,
+} from '../config/setting.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface Call<N extends SettingName> {
-  readonly settings: Settings<N>;
+export interface Call<D extends Declarations> {
+  readonly settings: SettingValues<D>;
   readonly positionals: readonly string[];
   readonly terminal: Terminal;
   /** Aborted by SIGINT, SIGTERM or SIGHUP. */
   readonly signal: AbortSignal;
 }
 
-export interface Command<N extends SettingName = SettingName> {
+export interface Command<D extends Declarations = Declarations> {
   readonly name: string;
   readonly summary: string;
-  /** The argument besides flags. */
+  /** The argument after the flags. */
   readonly positional?: {
     /** As the help shows it: "[FILE]". */
     readonly usage: string;
     readonly help: string;
     readonly required: boolean;
   };
-  readonly settings: readonly N[];
+  readonly settings: D;
   readonly details: string;
   readonly example: string;
-  /** True if a signal is the normal way to end it: the exit code is then 0. */
+  /** True if a signal is the normal way to end the command: the exit code is then 0. */
   readonly isService?: boolean;
-  run(call: Call<N>): Promise<void>;
+  run(call: Call<D>): Promise<void>;
 }
 
 function formatLeftColumn(text: string): string {
@@ -55,6 +57,20 @@ function formatSetting(setting: Setting): string {
   return `${line}\n${formatLeftColumn(`--${file.flag} FILE`)}${ofFile}`;
 }
 
+/** First the settings that most people need, then the others under headings. */
+function formatSettings(declarations: Declarations): string[] {
+  const groups = groupSettings(listSettings(declarations));
+  const format = (settings: readonly Setting[]) => settings.map(formatSetting);
+  const isFirst = ({ title }: (typeof groups)[number]) => isShownFirst(title);
+  const first = groups.filter(isFirst).flatMap(({ settings }) => format(settings));
+  const rest = groups.filter((group) => !isFirst(group));
+  return [
+    ...first,
+    `${formatLeftColumn('--help')}this text`,
+    ...rest.flatMap(({ title, settings }) => [`\n${title}:`, ...format(settings)]),
+  ];
+}
+
 export function formatHelp(command: Command): string {
   const { name, summary, positional, settings, details, example } = command;
   const usage = ['perpinfo', name, '[flags]', positional?.usage].filter(Boolean).join(' ');
@@ -65,8 +81,7 @@ export function formatHelp(command: Command): string {
     `${summary}\n`,
     `${details}\n`,
     ...argument,
-    ...settings.map((setting) => formatSetting(SETTINGS[setting])),
-    `${formatLeftColumn('--help')}this text`,
+    ...formatSettings(settings),
     `\nExample: ${example}\n`,
   ].join('\n');
 }

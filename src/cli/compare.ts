@@ -1,6 +1,6 @@
 /** `perpinfo compare`: an account of another server beside what our rules make of it. */
 
-import type { Settings } from '../config/settings.ts';
+import type { SettingValues } from '../config/setting.ts';
 import { formatAddress } from '../exact/address.ts';
 import { createState } from '../state/state.ts';
 import { openUpstream, type UpstreamQuestion } from '../upstream/client/upstream.ts';
@@ -21,14 +21,16 @@ import { NO_DEXES, readMeta, readPerpDexs } from '../upstream/dialect/market-ans
 import { createDirectory, type MarketDirectory } from '../upstream/dialect/market-directory.ts';
 import { readCollateral, readMode, UNIFIED_MODE } from '../upstream/dialect/spot-answer.ts';
 import { requestHeadersOf } from '../upstream/follower/request-headers.ts';
+import { UPSTREAM_HEADER_SETTINGS, UPSTREAM_SETTINGS } from '../upstream/settings.ts';
 import type { Command } from './command.ts';
+import { ACCOUNT_SETTINGS } from './settings.ts';
 
-const settings = ['upstream', 'upstreamHeader', 'user', 'dex'] as const;
-type CompareSettings = Settings<(typeof settings)[number]>;
+const settings = { ...UPSTREAM_SETTINGS, ...UPSTREAM_HEADER_SETTINGS, ...ACCOUNT_SETTINGS };
+type CompareSettings = SettingValues<typeof settings>;
 
 type Ask = (question: UpstreamQuestion) => Promise<unknown>;
 
-export const compare: Command<(typeof settings)[number]> = {
+export const compare: Command<typeof settings> = {
   name: 'compare',
   summary: "Compares another server's figures of an account with ours, one by one.",
   settings,

@@ -1,24 +1,18 @@
 /** `perpinfo copy`: copies a ledger between a folder and NATS JetStream. */
 
 import type { LedgerWriter } from '../ledger/ledger.ts';
+import { LEDGER_WRITER_SETTINGS } from '../ledger/settings.ts';
 import { copyLedger } from '../replica/ledger-copy.ts';
 import { openStorage, openStorageWriter, type Storage } from '../replica/storage.ts';
 import type { Call, Command } from './command.ts';
 import { reportReplay } from './replay-report.ts';
+import { COPY_SETTINGS } from './settings.ts';
 
-const settings = [
-  'from',
-  'to',
-  'until',
-  'natsReplicas',
-  'natsCreds',
-  'natsCa',
-  'ledgerRetry',
-  'acceptLoss',
-] as const;
-type CopyCall = Call<(typeof settings)[number]>;
+const { data: _data, ledger: _ledger, ...nats } = LEDGER_WRITER_SETTINGS;
+const settings = { ...COPY_SETTINGS, ...nats };
+type CopyCall = Call<typeof settings>;
 
-export const copy: Command<(typeof settings)[number]> = {
+export const copy: Command<typeof settings> = {
   name: 'copy',
   summary: 'Copies a ledger between a folder and NATS JetStream, in either direction.',
   settings,

@@ -11,21 +11,25 @@ import { readSettings } from '../config/read-settings.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { BlockWriter } from '../feed/block-writer.ts';
 import { createSetUpFeed, createTradingFeed, SimulatedState } from '../feed/live-simulator.ts';
+import { HTTP_SETTINGS } from '../http/settings.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { makeFolder } from '../ledger/embedded/folder.ts';
 import type { LedgerWriter } from '../ledger/ledger.ts';
 import { restoreReplica } from '../replica/replica.ts';
+import { SNAPSHOT_SETTINGS } from '../replica/settings.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import { runArchiverProcess } from '../service/archiver-process.ts';
 import { createLog, STANDARD_ERROR } from '../service/log.ts';
-import { ANSWERING_SETTINGS, runWorker } from '../service/worker.ts';
+import { LISTEN_SETTINGS } from '../service/settings.ts';
+import { runWorker } from '../service/worker.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import type { Call, Command } from './command.ts';
 import { describeDemo } from './demo-greeting.ts';
 import { reportReplay } from './replay-report.ts';
+import { DEMO_SETTINGS, SEED_SETTINGS } from './settings.ts';
 
-const settings = ['port', 'host', 'seed', 'demoAccounts', 'keptData', 'noAuction'] as const;
-type DemoCall = Call<(typeof settings)[number]>;
+const settings = { ...LISTEN_SETTINGS, ...SEED_SETTINGS, ...DEMO_SETTINGS };
+type DemoCall = Call<typeof settings>;
 
 /** About ten blocks a second. */
 const INTERVAL_MS = 100;
@@ -45,7 +49,7 @@ const FIXED_SETTINGS = {
   stopTimeout: STOP_TIMEOUT_MS,
 } as const;
 
-export const demo: Command<(typeof settings)[number]> = {
+export const demo: Command<typeof settings> = {
   name: 'demo',
   summary: 'Runs a live simulated exchange, and answers questions about it.',
   settings,
@@ -118,7 +122,7 @@ async function resumeExchange(
     resume: replica.release(),
   });
   const writer = new BlockWriter({
-    ...readSettings(['snapshotEvery', 'snapshotKeep']),
+    ...readSettings(SNAPSHOT_SETTINGS),
     ledger,
     replica: new SimulatedState(simulator, replica.point),
     snapshots,
@@ -174,7 +178,7 @@ interface Serving {
 
 function serveDemo({ directory, call, log, signal, listening }: Serving): Promise<void> {
   const { host, port } = call.settings;
-  const chosen = readSettings([...ANSWERING_SETTINGS, 'snapshotEvery', 'snapshotKeep']);
+  const chosen = readSettings({ ...HTTP_SETTINGS, ...SNAPSHOT_SETTINGS });
   return runWorker({
     settings: { ...chosen, ...FIXED_SETTINGS, data: directory, host, port },
     log,

@@ -1,15 +1,17 @@
 /** `perpinfo follow`: a live exchange into a ledger, as its one writer. */
 
-import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
-import { createLog, LOG_SETTINGS, STANDARD_OUTPUT } from '../service/log.ts';
+import { FEED_SETTINGS } from '../feed/settings.ts';
+import { checkFeedSettings } from '../feed/writer-options.ts';
+import { createLog, STANDARD_OUTPUT } from '../service/log.ts';
 import { runFollower } from '../service/run-follower.ts';
-import { FOLLOW_SETTINGS } from '../upstream/follower/follow-settings.ts';
+import { LOG_SETTINGS } from '../service/settings.ts';
 import { openFollowFeed } from '../upstream/follower/open-follow-feed.ts';
+import { FOLLOW_SETTINGS, UPSTREAM_SETTINGS } from '../upstream/settings.ts';
 import type { Command } from './command.ts';
 
-const settings = ['upstream', ...FOLLOW_SETTINGS, ...FEED_SETTINGS, ...LOG_SETTINGS] as const;
+const settings = { ...UPSTREAM_SETTINGS, ...FOLLOW_SETTINGS, ...FEED_SETTINGS, ...LOG_SETTINGS };
 
-export const follow: Command<(typeof settings)[number]> = {
+export const follow: Command<typeof settings> = {
   name: 'follow',
   summary: 'Follows a live exchange: reads what is asked for, and appends it to the ledger.',
   settings,

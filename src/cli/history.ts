@@ -22,17 +22,15 @@ import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
 import { type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { Call, Command } from './command.ts';
+import { HISTORY_SETTINGS } from './settings.ts';
 
-const settings = [
-  ...(['archiveData', 'user', 'dex'] as const),
-  ...(['historyFrom', 'historyTo', 'historyStep', 'historyFormat'] as const),
-] as const;
-type HistoryCall = Call<(typeof settings)[number]>;
+const settings = HISTORY_SETTINGS;
+type HistoryCall = Call<typeof settings>;
 
 /** Rows that are written together. */
 const BATCH_ROWS = 1000;
 
-export const history: Command<(typeof settings)[number]> = {
+export const history: Command<typeof settings> = {
   name: 'history',
   summary: "Prints an account's figures over time from the archive, without a server.",
   settings,

@@ -3,10 +3,11 @@
 import type { KeyReader, KeyStore, ListedKey } from '../access/key-store.ts';
 import { isName, KeyError, NAME_EXPECTED } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
+import { KEY_SETTINGS } from '../access/settings.ts';
 import { formatBudget } from '../config/budget.ts';
 import { formatLabel } from '../config/label.ts';
 import { UsageError } from '../config/usage-error.ts';
-import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import type { Command } from './command.ts';
 import { warnIfFolderIsOpen } from './open-folder.ts';
 
@@ -22,9 +23,9 @@ async function withKeys<K extends KeyReader, T>(
   }
 }
 
-const createSettings = [...STORAGE_SETTINGS, 'label', 'budget', 'expires', 'key'] as const;
+const createSettings = { ...STORAGE_SETTINGS, ...KEY_SETTINGS };
 
-export const keysCreate: Command<(typeof createSettings)[number]> = {
+export const keysCreate: Command<typeof createSettings> = {
   name: 'keys create',
   summary: 'Creates an access key, or adds a second secret to one.',
   settings: createSettings,
@@ -83,12 +84,10 @@ function refuseTerms(terms: { label: string; budget: unknown; expires: unknown }
   ]);
 }
 
-const listSettings = STORAGE_SETTINGS;
-
-export const keysList: Command<(typeof listSettings)[number]> = {
+export const keysList: Command<typeof STORAGE_SETTINGS> = {
   name: 'keys list',
   summary: 'Lists the keys: id, label, created, last used, budget, expiry, revocation, secrets.',
-  settings: listSettings,
+  settings: STORAGE_SETTINGS,
   details:
     'Never shows a secret: none is stored. The time of last use is updated every few seconds. A revoked\n' +
     'key is shown for 90 days.',
@@ -103,13 +102,11 @@ export const keysList: Command<(typeof listSettings)[number]> = {
   },
 };
 
-const revokeSettings = STORAGE_SETTINGS;
-
-export const keysRevoke: Command<(typeof revokeSettings)[number]> = {
+export const keysRevoke: Command<typeof STORAGE_SETTINGS> = {
   name: 'keys revoke',
   summary: 'Revokes a key, or one of its secrets.',
   positional: { usage: 'ID', help: 'the key, or one of its secrets such as ID.1', required: true },
-  settings: revokeSettings,
+  settings: STORAGE_SETTINGS,
   details: 'Running services refuse it within 100 ms, or within a second with --ledger.',
   example: 'perpinfo keys revoke --data ./data 4f1d22a0c9',
   async run({ settings, positionals: [name], terminal }) {

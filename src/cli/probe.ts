@@ -4,22 +4,16 @@ import { writeFile } from 'node:fs/promises';
 import { UsageError } from '../config/usage-error.ts';
 import { PROBE_BUDGET, probeServer } from '../upstream/probe/open-probe.ts';
 import { formatReport } from '../upstream/probe/probe-report.ts';
+import { PROBE_SETTINGS } from '../upstream/settings.ts';
 import type { Command } from './command.ts';
 import { compareWith } from './compare.ts';
 
 /** Enough to see every hour's funding once, and bounded: a probe is not a monitor. */
 const TIME_MS_MAX = 3_600_000;
 
-const settings = [
-  'upstream',
-  'upstreamHeader',
-  'probedUser',
-  'probeTime',
-  'probeJson',
-  'showUser',
-] as const;
+const settings = PROBE_SETTINGS;
 
-export const probe: Command<(typeof settings)[number]> = {
+export const probe: Command<typeof settings> = {
   name: 'probe',
   summary: 'Finds out what another server has, in which form, how often and how fresh.',
   settings,

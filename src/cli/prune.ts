@@ -3,13 +3,15 @@
 import { UsageError } from '../config/usage-error.ts';
 import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
-import { type Pruned, pruneLedger, RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
+import { STORAGE_SETTINGS } from '../ledger/settings.ts';
+import { type Pruned, pruneLedger, retentionOf } from '../replica/retention.ts';
+import { RETENTION_SETTINGS } from '../replica/settings.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import type { Command } from './command.ts';
 
-const settings = ['data', ...RETENTION_SETTINGS] as const;
+const settings = { data: STORAGE_SETTINGS.data, ...RETENTION_SETTINGS };
 
-export const prune: Command<(typeof settings)[number]> = {
+export const prune: Command<typeof settings> = {
   name: 'prune',
   summary: 'Deletes old blocks of the ledger in a folder.',
   settings,

@@ -5,17 +5,18 @@ import { isJsonObject } from '../events/fields.ts';
 import { findMomentFault } from '../info/moment.ts';
 import { answerQuestion, isAboutPast, readQuestion } from '../info/registry.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
-import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { restoreReplica } from '../replica/replica.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { StateView } from '../state/state.ts';
 import type { Command } from './command.ts';
 import { reportReplay } from './replay-report.ts';
+import { QUERY_SETTINGS } from './settings.ts';
 
-const settings = [...STORAGE_SETTINGS, 'at'] as const;
+const settings = { ...STORAGE_SETTINGS, ...QUERY_SETTINGS };
 
-export const query: Command<(typeof settings)[number]> = {
+export const query: Command<typeof settings> = {
   name: 'query',
   summary: 'Answers one question from the ledger, without a server.',
   positional: { usage: 'JSON', help: 'the question, an object with a type', required: true },

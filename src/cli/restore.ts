@@ -1,14 +1,21 @@
 /** `perpinfo restore`: a ledger and its keys from a backup file. */
 
 import { restoreBackup } from '../backup/restore.ts';
+import { RESTORE_SETTINGS } from '../backup/settings.ts';
 import { UsageError } from '../config/usage-error.ts';
+import { BLOCK_SETTINGS } from '../feed/settings.ts';
+import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import type { Command } from './command.ts';
 import { warnIfFolderIsOpen } from './open-folder.ts';
 import { reportSteps } from './replay-report.ts';
 
-const settings = ['data', 'backupFrom', 'blockBytesMax'] as const;
+const settings = {
+  data: STORAGE_SETTINGS.data,
+  ...RESTORE_SETTINGS,
+  blockBytesMax: BLOCK_SETTINGS.blockBytesMax,
+};
 
-export const restore: Command<(typeof settings)[number]> = {
+export const restore: Command<typeof settings> = {
   name: 'restore',
   summary: 'Restores a ledger and its keys in a folder from a backup.',
   settings,

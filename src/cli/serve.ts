@@ -1,31 +1,26 @@
 /** `perpinfo serve`: answers over HTTP from a ledger. */
 
 import { UsageError } from '../config/usage-error.ts';
-import { checkFeedSettings, FEED_SETTINGS } from '../feed/feed-settings.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
-import { createLog, LOG_SETTINGS, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/log.ts';
-import {
-  runFedService,
-  runFollowingService,
-  runService,
-  SERVE_SETTINGS,
-} from '../service/run-service.ts';
-import { FOLLOW_SETTINGS } from '../upstream/follower/follow-settings.ts';
+import { FEED_CHOICE_SETTINGS, FEED_SETTINGS } from '../feed/settings.ts';
+import { checkFeedSettings } from '../feed/writer-options.ts';
+import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/log.ts';
+import { runFedService, runFollowingService, runService } from '../service/run-service.ts';
+import { LOG_SETTINGS, SERVICE_SETTINGS } from '../service/settings.ts';
+import { FOLLOW_CHOICE_SETTINGS, FOLLOW_SETTINGS } from '../upstream/settings.ts';
 import type { Command } from './command.ts';
 import { closeStandardInput, readStandardInput } from './standard-input.ts';
 
-const settings = [
-  ...new Set([
-    ...SERVE_SETTINGS,
-    'feed' as const,
-    'follow' as const,
-    ...FOLLOW_SETTINGS,
-    ...FEED_SETTINGS,
-    ...LOG_SETTINGS,
-  ]),
-];
+const settings = {
+  ...SERVICE_SETTINGS,
+  ...FEED_CHOICE_SETTINGS,
+  ...FOLLOW_CHOICE_SETTINGS,
+  ...FOLLOW_SETTINGS,
+  ...FEED_SETTINGS,
+  ...LOG_SETTINGS,
+};
 
-export const serve: Command<(typeof settings)[number]> = {
+export const serve: Command<typeof settings> = {
   name: 'serve',
   summary: 'Answers questions over HTTP, following the ledger as it grows.',
   settings,

@@ -2,13 +2,14 @@
 
 import { createSimulator } from '../simulator/simulator.ts';
 import type { Command } from './command.ts';
+import { SIMULATE_SETTINGS } from './settings.ts';
 
-const settings = ['blocks', 'accounts', 'seed', 'interval'] as const;
+const settings = SIMULATE_SETTINGS;
 
 /** Lines are buffered up to this length. */
 const BUFFER_CHARACTERS = 1 << 18;
 
-export const simulate: Command<(typeof settings)[number]> = {
+export const simulate: Command<typeof settings> = {
   name: 'simulate',
   summary: "Writes a simulated exchange's blocks, as NDJSON, to standard output.",
   settings,

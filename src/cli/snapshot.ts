@@ -7,12 +7,13 @@ import { UsageError } from '../config/usage-error.ts';
 import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { SNAPSHOT_PATH } from '../service/admin.ts';
 import { formatOrigin } from '../service/server-url.ts';
+import { ADMIN_SETTINGS } from '../service/settings.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Command } from './command.ts';
 
-const settings = ['adminHost', 'adminPort'] as const;
+const settings = ADMIN_SETTINGS;
 
-export const snapshot: Command<(typeof settings)[number]> = {
+export const snapshot: Command<typeof settings> = {
   name: 'snapshot',
   summary: 'Has a running service save a snapshot of its state.',
   settings,

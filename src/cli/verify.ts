@@ -7,7 +7,7 @@ import { describeRange, describeUnreplayable } from '../archive/archive-range.ts
 import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
 import { adviseOnDamage } from '../archive/damage.ts';
 import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
-import { STORAGE_SETTINGS } from '../ledger/location.ts';
+import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../replica/replayed-snapshot.ts';
 import { describePruning, restoreReplica } from '../replica/replica.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
@@ -16,9 +16,9 @@ import type { Call, Command } from './command.ts';
 import { reportReplay } from './replay-report.ts';
 
 const settings = STORAGE_SETTINGS;
-type VerifyCall = Call<(typeof settings)[number]>;
+type VerifyCall = Call<typeof settings>;
 
-export const verify: Command<(typeof settings)[number]> = {
+export const verify: Command<typeof settings> = {
   name: 'verify',
   summary: 'Checks every block of the ledger, and its snapshots and archive against the blocks.',
   settings,

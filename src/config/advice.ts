@@ -1,27 +1,26 @@
-/** What is no error in the settings of a command, and yet not what its user wants. */
+/** Warnings about settings that are valid, but probably not what the user wants. */
 
 import { findAbsentPart } from './needed-part.ts';
 import type { CommandLine } from './read-settings.ts';
-import { SETTINGS, type Setting, type SettingName } from './settings.ts';
-import { findUnknownVariables } from './variables.ts';
+import { type Declarations, listSettings, type Setting, variablesOf } from './setting.ts';
 
 type Flags = CommandLine['flags'];
 
-/** One sentence for each. `values` are those of the command's settings, by name. */
+/** One sentence for each warning. `values` are those of the declared settings, by name. */
 export function adviseOn(
+  declarations: Declarations,
   values: Readonly<Record<string, unknown>>,
   flags: Flags,
   environment: NodeJS.ProcessEnv = process.env,
 ): string[] {
-  const settings = Object.keys(values).map((name) => SETTINGS[name as SettingName]);
+  const settings = listSettings(declarations);
   return [
-    ...findUnknownVariables(environment),
     ...settings.flatMap((setting) => adviseOnSecret(setting, flags) ?? []),
     ...settings.flatMap((setting) => adviseOnUseless(setting, values, environment)),
   ];
 }
 
-/** Everybody on the machine may read the flags of a process; its environment only the same user. */
+/** Every user of the machine can read the flags of a process; its environment only the same user. */
 function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   const { flag, variable, file, type } = setting;
   const value = type.parse(flags.get(flag) ?? '');
@@ -32,15 +31,15 @@ function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   );
 }
 
-/** Several commands may share an environment, and each reads a part of it: a warning, not an error. */
+/** Only a warning: several commands may share an environment, and each command reads a part of it. */
 function adviseOnUseless(
-  { needs = [], variable, file }: Setting,
+  setting: Setting,
   values: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
 ): string[] {
-  const part = findAbsentPart(needs, values);
+  const part = findAbsentPart(setting.needs ?? [], values);
   if (part === undefined) return [];
-  return [variable, ...(file === undefined ? [] : [file.variable])]
+  return variablesOf(setting)
     .filter((name) => environment[name] !== undefined)
     .map((name) => `the variable ${name} is ignored: ${part.absence}`);
 }

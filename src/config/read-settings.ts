@@ -3,7 +3,13 @@
 import { parseArgs } from 'node:util';
 import { findLikelyName } from './likely-name.ts';
 import { findAbsentPart } from './needed-part.ts';
-import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
+import {
+  type Declarations,
+  flagsOf,
+  listSettings,
+  type Setting,
+  type SettingValues,
+} from './setting.ts';
 import { UsageError } from './usage-error.ts';
 import { readValueFile } from './value-file.ts';
 import { isInjected } from './variables.ts';
@@ -16,20 +22,12 @@ export interface CommandLine {
   readonly positionals: readonly string[];
 }
 
-const FLAG_TYPES = Object.fromEntries(
-  Object.values(SETTINGS).flatMap((setting) => {
-    const type = setting.type.isSwitch ? ('boolean' as const) : ('string' as const);
-    return flagsOf(setting).map((flag) => [flag, { type }]);
-  }),
-);
-
-function flagsOf({ flag, file }: Setting): string[] {
-  return file === undefined ? [flag] : [flag, file.flag];
-}
-
-/** Splits arguments into flags and positionals. Keeps unknown flags: `readSettings` refuses them. */
-export function splitArguments(argv: readonly string[]): CommandLine {
-  const { given, positionals } = splitTokens(argv);
+/**
+ * Splits arguments into flags and positionals; a switch among the declared settings takes no value. Keeps
+ * unknown flags: `readSettings` refuses them.
+ */
+export function splitArguments(argv: readonly string[], declarations: Declarations): CommandLine {
+  const { given, positionals } = splitTokens(argv, listFlagTypes(declarations));
   const flags = new Map(given);
   const values = [...flags.keys()].map((flag) => {
     const own = given.filter(([name]) => name === flag).map(([, value]) => value);
@@ -45,13 +43,23 @@ interface Tokens {
   readonly positionals: readonly string[];
 }
 
-function splitTokens(argv: readonly string[]): Tokens {
+type FlagTypes = Readonly<Record<string, { readonly type: 'boolean' | 'string' }>>;
+
+function listFlagTypes(declarations: Declarations): FlagTypes {
+  const types = listSettings(declarations).flatMap((setting) => {
+    const type = setting.type.isSwitch ? ('boolean' as const) : ('string' as const);
+    return flagsOf(setting).map((flag) => [flag, { type }] as const);
+  });
+  return Object.fromEntries(types);
+}
+
+function splitTokens(argv: readonly string[], types: FlagTypes): Tokens {
   const given: [string, string | undefined][] = [];
   const positionals: string[] = [];
   let shortIndex = -1;
   const { tokens } = parseArgs({
     args: [...argv],
-    options: FLAG_TYPES,
+    options: types,
     strict: false,
     tokens: true,
   });
@@ -65,13 +73,13 @@ function splitTokens(argv: readonly string[]): Tokens {
       shortIndex = token.index;
     } else if (value?.startsWith('--') && !inlineValue) {
       // The value is missing: what follows is the next flag.
-      const rest = splitTokens(argv.slice(token.index + 1));
+      const rest = splitTokens(argv.slice(token.index + 1), types);
       return {
         given: [...given, [name, undefined], ...rest.given],
         positionals: [...positionals, ...rest.positionals],
       };
     } else {
-      given.push([name, value ?? (FLAG_TYPES[name]?.type === 'boolean' ? 'true' : undefined)]);
+      given.push([name, value ?? (types[name]?.type === 'boolean' ? 'true' : undefined)]);
     }
   }
   return { given, positionals };
@@ -79,22 +87,22 @@ function splitTokens(argv: readonly string[]): Tokens {
 
 type Flags = CommandLine['flags'];
 
-/** The values of a command's settings: from its flags, else the environment, else the default. */
-export function readSettings<N extends SettingName>(
-  names: readonly N[],
+/** The values of declared settings: from flags, else from the environment, else the default. */
+export function readSettings<D extends Declarations>(
+  declarations: D,
   flags: Flags = new Map(),
   environment: NodeJS.ProcessEnv = process.env,
-): Settings<N> {
-  return settle(names, { flags, environment, problems: [] });
+): SettingValues<D> {
+  return readAll(declarations, { flags, environment, problems: [] });
 }
 
-/** The same, of a whole command line: a flag that is given twice is refused, too. */
-export function readCommandSettings<N extends SettingName>(
-  names: readonly N[],
+/** As `readSettings`, of a whole command line: a flag that is given twice is refused, too. */
+export function readCommandSettings<D extends Declarations>(
+  declarations: D,
   { flags, repeated }: Pick<CommandLine, 'flags' | 'repeated'>,
-): Settings<N> {
-  const problems = findRepeated(names, repeated);
-  return settle(names, { flags, environment: process.env, problems });
+): SettingValues<D> {
+  const problems = findRepeated(listSettings(declarations), repeated);
+  return readAll(declarations, { flags, environment: process.env, problems });
 }
 
 interface Sources {
@@ -104,14 +112,15 @@ interface Sources {
   readonly problems: readonly string[];
 }
 
-function settle<N extends SettingName>(
-  names: readonly N[],
+function readAll<D extends Declarations>(
+  declarations: D,
   { flags, environment, problems: found }: Sources,
-): Settings<N> {
-  const problems = [...findUnknownFlags(names, flags), ...found];
+): SettingValues<D> {
+  const settings = listSettings(declarations);
+  const problems = [...findUnknownFlags(settings, flags), ...found];
   const values: Record<string, unknown> = {};
-  for (const name of names) {
-    const setting = SETTINGS[name];
+  for (const setting of settings) {
+    const { name } = setting;
     const given = readGiven(setting, flags, environment);
     if (given === undefined && 'default' in setting) {
       values[name] = setting.default;
@@ -122,13 +131,13 @@ function settle<N extends SettingName>(
       if (values[name] === undefined) problems.push(describeProblem(setting, given));
     }
   }
-  if (problems.length === 0) problems.push(...findUseless(values, flags));
+  if (problems.length === 0) problems.push(...findUseless(settings, values, flags));
   if (problems.length > 0) throw new UsageError(problems);
-  return Object.freeze(values) as Settings<N>;
+  return Object.freeze(values) as SettingValues<D>;
 }
 
-function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[] {
-  const known = names.flatMap((name) => flagsOf(SETTINGS[name]));
+function findUnknownFlags(settings: readonly Setting[], flags: Flags): string[] {
+  const known = settings.flatMap(flagsOf);
   return [...flags.keys()]
     .filter((flag) => !known.includes(flag))
     .map((flag) => {
@@ -139,8 +148,7 @@ function findUnknownFlags(names: readonly SettingName[], flags: Flags): string[]
 }
 
 /** One of the values must be a mistake, and nothing says which. */
-function findRepeated(names: readonly SettingName[], repeated: CommandLine['repeated']): string[] {
-  const settings = names.map((name) => SETTINGS[name]);
+function findRepeated(settings: readonly Setting[], repeated: CommandLine['repeated']): string[] {
   return [...repeated].flatMap(([flag, values]) => {
     const setting = settings.find((each) => flagsOf(each).includes(flag));
     if (setting === undefined) return [];
@@ -150,10 +158,13 @@ function findRepeated(names: readonly SettingName[], repeated: CommandLine['repe
   });
 }
 
-/** A setting for a part that is not there: something was forgotten, or misunderstood. */
-function findUseless(values: Readonly<Record<string, unknown>>, flags: Flags): string[] {
-  return Object.keys(values).flatMap((name) => {
-    const setting = SETTINGS[name as SettingName];
+/** A setting for a part that the process does not have: the flag for that part was forgotten. */
+function findUseless(
+  settings: readonly Setting[],
+  values: Readonly<Record<string, unknown>>,
+  flags: Flags,
+): string[] {
+  return settings.flatMap((setting) => {
     const part = findAbsentPart(setting.needs ?? [], values);
     if (part === undefined) return [];
     const given = flagsOf(setting).filter((flag) => flags.has(flag));
@@ -215,8 +226,7 @@ function isReplaced(
   flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): boolean {
-  const other = Object.values(SETTINGS).find(({ name }) => name === replacedBy);
-  return other !== undefined && readGiven(other, flags, environment) !== undefined;
+  return replacedBy !== undefined && readGiven(replacedBy, flags, environment) !== undefined;
 }
 
 function describeProblem({ flag, type }: Setting, given: Given | undefined): string {

@@ -1,13 +1,9 @@
-/** Environment variables that look like settings, and are none. */
+/** Environment variables that look like settings, but are not. */
 
 import { findLikelyName } from './likely-name.ts';
-import { SETTINGS } from './settings.ts';
+import { type Setting, variablesOf } from './setting.ts';
 
 const PREFIX = 'PERPINFO_';
-const KNOWN: readonly string[] = Object.values(SETTINGS).flatMap(({ variable, file }) =>
-  file === undefined ? [variable] : [variable, file.variable],
-);
-const KNOWN_ENDS = KNOWN.map((variable) => variable.slice(PREFIX.length));
 
 /**
  * A cluster sets these in each container, about each of its services. One that is named perpinfo, or
@@ -21,21 +17,26 @@ export function isInjected(name: string, value: string): boolean {
   return INJECTED_NAME.test(name) || (name.endsWith('_PORT') && INJECTED_ADDRESS.test(value));
 }
 
-/** A sentence about each variable that has our prefix, and that nothing reads. */
-export function findUnknownVariables(environment: NodeJS.ProcessEnv): string[] {
+/** A sentence about each variable that has our prefix, and belongs to none of the settings. */
+export function findUnknownVariables(
+  settings: readonly Setting[],
+  environment: NodeJS.ProcessEnv = process.env,
+): string[] {
+  const known = settings.flatMap(variablesOf);
   return Object.entries(environment).flatMap(([name, value = '']) => {
-    if (!name.startsWith(PREFIX) || KNOWN.includes(name) || isInjected(name, value)) return [];
-    return [describeUnknown(name)];
+    if (!name.startsWith(PREFIX) || known.includes(name) || isInjected(name, value)) return [];
+    return [describeUnknown(name, known)];
   });
 }
 
-/** Never shows the value: it may be a secret under a misspelt name. */
-function describeUnknown(name: string): string {
+/** Never shows the value: the value may be a secret under a misspelt name. */
+function describeUnknown(name: string, known: readonly string[]): string {
   const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
-  const likely = findLikelyName(name.slice(PREFIX.length).toUpperCase(), KNOWN_ENDS);
+  const knownEnds = known.map((variable) => variable.slice(PREFIX.length));
+  const likely = findLikelyName(name.slice(PREFIX.length).toUpperCase(), knownEnds);
   const advice =
     likely === undefined
       ? 'docs/reference/settings.md lists all'
       : `did you mean ${PREFIX}${likely}?`;
-  return `the variable ${shown} is ignored, it is no setting: ${advice}`;
+  return `the variable ${shown} is ignored, because no setting has this name: ${advice}`;
 }

@@ -2,13 +2,13 @@
 
 import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.ts';
 import type { LiveState } from '../replica/live-state.ts';
 import type { WantedClient } from '../upstream/channel/wanted.ts';
 import type { Answers } from './answering/answers.ts';
 import type { Counters } from './answering/counters.ts';
 import type { DiskReport } from './pages/health.ts';
 import type { Push } from './push/push.ts';
+import type { HttpSettings } from './settings.ts';
 import { connectionsMaxOf } from './transport/connections/file-descriptors.ts';
 import { headerMsMax, stalledMsMax, TIMEOUT_CHECK_MS } from './transport/connections/timeouts.ts';
 import { UnfinishedBytes } from './transport/connections/unfinished-bytes.ts';
@@ -28,29 +28,8 @@ export interface ServerParts {
   /** Of the data folder, as far as it is known; undefined if there is none. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly log: Logger;
-  readonly settings: Settings<ServerSettingName>;
+  readonly settings: HttpSettings;
 }
-
-/** The settings that decide how requests are accepted and answered. */
-export const SERVER_SETTINGS = [
-  'maxAge',
-  'refuseStale',
-  'maxBehind',
-  'minHeightWait',
-  'explorerUrl',
-  'followWait',
-  'maxAccountAge',
-  'forward',
-  'bodyBytesMax',
-  'headerBytesMax',
-  'headerTimeout',
-  'requestTimeout',
-  'idleTimeout',
-  'connectionsMax',
-  'overloadDelay',
-  'noFastLane',
-] as const;
-type ServerSettingName = (typeof SERVER_SETTINGS)[number];
 
 /**
  * From Node 24.9 on, a server chooses which requests are upgraded; the others are ordinary ones.

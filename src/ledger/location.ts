@@ -1,11 +1,7 @@
-/** The settings that locate a ledger and its keys: in a folder, or on NATS. */
+/** Where a ledger and its keys are, by the settings: in a folder, or on NATS. */
 
-import type { Settings } from '../config/settings.ts';
 import type { NatsOptions } from './jetstream/nats-client.ts';
-
-export const STORAGE_SETTINGS = ['data', 'ledger', 'natsReplicas', 'natsCreds', 'natsCa'] as const;
-export type StorageSettings = Settings<(typeof STORAGE_SETTINGS)[number]> &
-  Partial<Settings<'natsWait'>>;
+import type { StorageSettings } from './settings.ts';
 
 /** How long a command without the setting waits for NATS: somebody waits for its result. */
 const SHORT_WAIT_MS = 5_000;

@@ -3,9 +3,9 @@
  * a snapshot.
  */
 
-import type { Settings } from '../config/settings.ts';
 import { parseBlock } from '../events/event.ts';
 import { type ChainPoint, type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
+import type { RetentionSettings } from './settings.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
 const DAY_MS = 86_400_000;
@@ -18,12 +18,8 @@ export interface Retention {
   readonly keepDays: number | undefined;
 }
 
-export const RETENTION_SETTINGS = ['keepBlocks', 'keepDays'] as const;
-
 /** Undefined if every block is kept. */
-export function retentionOf(
-  settings: Settings<(typeof RETENTION_SETTINGS)[number]>,
-): Retention | undefined {
+export function retentionOf(settings: RetentionSettings): Retention | undefined {
   const { keepBlocks, keepDays } = settings;
   return keepBlocks === undefined && keepDays === undefined ? undefined : { keepBlocks, keepDays };
 }

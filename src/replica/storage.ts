@@ -6,19 +6,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Settings } from '../config/settings.ts';
 import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
 import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
 import { openJetStreamLedger } from '../ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../ledger/jetstream/jetstream-writer.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
 import type { Ledger, LedgerWriter } from '../ledger/ledger.ts';
-import { natsOptionsOf, STORAGE_SETTINGS, type StorageSettings } from '../ledger/location.ts';
+import { natsOptionsOf } from '../ledger/location.ts';
+import type { LedgerWriterSettings, StorageSettings } from '../ledger/settings.ts';
 import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';
 import { SnapshotFolder } from './snapshot-folder.ts';
-
-export const WRITER_SETTINGS = [...STORAGE_SETTINGS, 'ledgerRetry', 'acceptLoss'] as const;
-export type WriterSettings = StorageSettings & Settings<(typeof WRITER_SETTINGS)[number]>;
 
 export interface Storage<L extends Ledger = Ledger> {
   readonly ledger: L;
@@ -39,7 +36,7 @@ export function openStorage(settings: StorageSettings, waiting?: Waiting): Promi
 }
 
 export function openStorageWriter(
-  settings: WriterSettings,
+  settings: LedgerWriterSettings,
   waiting?: Waiting,
 ): Promise<Storage<LedgerWriter>> {
   const nats = natsOptionsOf(settings, waiting);

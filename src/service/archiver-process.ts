@@ -6,8 +6,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { hasRunningWriter } from '../archive/archive-writer.ts';
+import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
-import { SETTINGS, type Settings } from '../config/settings.ts';
+import { completeSetting, listSettings, type SettingValues } from '../config/setting.ts';
+import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
 import { RepeatedLines } from './repeated-lines.ts';
 
 const RESTART_MS_MIN = 1_000;
@@ -23,18 +25,17 @@ const STANDBY_MS = 2_000;
 /** How long it may take to write what it has when it is stopped; the archive survives a kill. */
 const STOP_MS_MAX = 5_000;
 
-/** The settings that it is given as flags; it reads the others from the environment, as this process does. */
-const ARCHIVER_FLAGS = [
-  'data',
-  'natsReplicas',
-  'natsCreds',
-  'natsCa',
-  'natsWait',
-  'archiveDays',
-] as const;
+/** The archiver process gets these settings as flags. It reads the others from the environment. */
+const { ledger: LEDGER, ...STORAGE_FLAGS } = STORAGE_SETTINGS;
+const ARCHIVER_FLAGS = {
+  ...STORAGE_FLAGS,
+  ...NATS_WAIT_SETTINGS,
+  ...ARCHIVE_RETENTION_SETTINGS,
+};
+type ArchiverSettings = SettingValues<typeof ARCHIVER_FLAGS> & Pick<StorageSettings, 'ledger'>;
 
 export interface ArchiverOptions {
-  readonly settings: Settings<(typeof ARCHIVER_FLAGS)[number] | 'ledger'>;
+  readonly settings: ArchiverSettings;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Aborted when the service begins to stop, for instance at a signal to every process of a terminal. */
@@ -102,7 +103,7 @@ async function runOnce(options: ArchiverOptions, lines: RepeatedLines): Promise<
   }
 }
 
-function start(settings: ArchiverOptions['settings']): ChildProcess {
+function start(settings: ArchiverSettings): ChildProcess {
   return fork(process.argv[1], ['archive', ...formatFlags(settings)], {
     env: { ...process.env, ...ledgerVariables(settings.ledger) },
     // Standard input is the feed's. When the channel closes, the process ends: it never outlives us.
@@ -112,7 +113,7 @@ function start(settings: ArchiverOptions['settings']): ChildProcess {
 
 /** Everybody on the machine may read a process's flags, and the address may hold a password. */
 function ledgerVariables(ledger: NatsAddress | undefined): NodeJS.ProcessEnv {
-  const { variable, file } = SETTINGS.ledger;
+  const { variable, file } = completeSetting('ledger', LEDGER);
   if (ledger === undefined) return {};
   const ofFile = file === undefined ? {} : { [file.variable]: undefined };
   return { ...ofFile, [variable]: formatNatsAddress(ledger) };
@@ -143,11 +144,11 @@ async function runToEnd(
   }
 }
 
-function formatFlags(settings: ArchiverOptions['settings']): string[] {
-  return ARCHIVER_FLAGS.flatMap((name) => {
-    const { flag, needs } = SETTINGS[name];
+function formatFlags(settings: ArchiverSettings): string[] {
+  const values: Readonly<Record<string, unknown>> = settings;
+  return listSettings(ARCHIVER_FLAGS).flatMap(({ name, flag, needs }) => {
     const isUseless = needs?.includes('nats') && settings.ledger === undefined;
-    const value = isUseless ? undefined : settings[name];
+    const value = isUseless ? undefined : values[name];
     return value === undefined || value === '' ? [] : [`--${flag}`, String(value)];
   });
 }

@@ -1,10 +1,10 @@
 /** Which blocks a follower drops: its ledger grows by itself, so it is pruned unless told otherwise. */
 
 import { readArchivedHeight } from '../archive/archived-height.ts';
-import type { Settings } from '../config/settings.ts';
 import type { CheckpointOptions } from '../feed/checkpoints.ts';
-import type { FeedSettings } from '../feed/feed-settings.ts';
+import type { FeedSettings } from '../feed/settings.ts';
 import { retentionOf } from '../replica/retention.ts';
+import type { FollowSettings } from '../upstream/settings.ts';
 
 /** A ledger that was never pruned is pruned in steps: the exchange is not recorded meanwhile. */
 const PRUNED_AT_ONCE = 100_000;
@@ -15,7 +15,7 @@ export type FollowerRetention = Pick<
 >;
 
 export function followerRetention(
-  settings: FeedSettings & Settings<'followKeepDays'>,
+  settings: FeedSettings & Pick<FollowSettings, 'followKeepDays'>,
 ): FollowerRetention {
   const { ledger, data, followKeepDays } = settings;
   // On NATS, the limits of the stream prune.

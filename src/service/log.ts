@@ -2,18 +2,15 @@
 
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Settings } from '../config/settings.ts';
+import type { LogSettings } from './settings.ts';
 
-export const LOG_SETTINGS = ['logLevel', 'logFormat'] as const;
 export const STANDARD_OUTPUT = 1;
 export const STANDARD_ERROR = 2;
 const UNWRITTEN_BYTES_MAX = 1 << 20;
 /** Between attempts to write what is buffered. */
 const RETRY_MS = 100;
 
-type LogOptions = Settings<(typeof LOG_SETTINGS)[number]>;
-
-export function createLog({ logLevel, logFormat }: LogOptions, fd = STANDARD_OUTPUT): Logger {
+export function createLog({ logLevel, logFormat }: LogSettings, fd = STANDARD_OUTPUT): Logger {
   const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
   if (!isText) return pino({ level: logLevel }, openDestination(fd));
   const stream = fd === STANDARD_OUTPUT ? process.stdout : process.stderr;

@@ -1,18 +1,18 @@
 /** The process of a follower without workers: it writes, and hears what other processes want. */
 
 import type { Logger } from 'pino';
-import type { Settings } from '../config/settings.ts';
 import type { Feed } from '../feed/feed.ts';
-import type { FeedSettings } from '../feed/feed-settings.ts';
+import type { FeedSettings } from '../feed/settings.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
+import type { FollowSettings } from '../upstream/settings.ts';
 import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
 import { ServiceFeed } from './service-feed.ts';
 import { unlessStopped } from './stop-deadline.ts';
 
 export interface FollowerOptions {
-  readonly settings: FeedSettings & Settings<'followKeepDays'>;
+  readonly settings: FeedSettings & Pick<FollowSettings, 'followKeepDays'>;
   readonly feed: Feed & WantedHandler;
   readonly log: Logger;
   readonly signal: AbortSignal;

@@ -10,7 +10,6 @@ import { AggregatorRegistry, Registry, register } from 'prom-client';
 import { type ChargeChannel, shareBudgets } from '../access/budget-sharing.ts';
 import { Budgets } from '../access/budgets.ts';
 import { openNatsCharges } from '../access/jetstream/nats-charges.ts';
-import type { Settings } from '../config/settings.ts';
 import { natsOptionsOf } from '../ledger/location.ts';
 import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { openStorage } from '../replica/storage.ts';
@@ -18,6 +17,7 @@ import { checkStreamRoom } from '../replica/stream-room.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
 import type { FollowFeed } from '../upstream/follower/follow-feed.ts';
+import type { FollowSettings } from '../upstream/settings.ts';
 import { type AdminOptions, type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { withDiskWarnings } from './disk-watch.ts';
@@ -25,21 +25,14 @@ import { followerRetention } from './follower-retention.ts';
 import { addMemoryMetrics, type ProcessRole, type ServiceProcess } from './memory-metrics.ts';
 import { formatOrigin } from './server-url.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
+import type { ServiceSettings } from './settings.ts';
 import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
 import { Supervisor, type SupervisorOptions } from './supervisor.ts';
 import { SupervisorLink } from './supervisor-link.ts';
-import { runWorker, WORKER_SETTINGS, type WorkerOptions } from './worker.ts';
-
-export const SERVE_SETTINGS = [
-  ...WORKER_SETTINGS,
-  'workers',
-  'adminHost',
-  'adminPort',
-  'archiveDays',
-] as const;
+import { runWorker, type WorkerOptions } from './worker.ts';
 
 export interface ServiceOptions {
-  readonly settings: Settings<(typeof SERVE_SETTINGS)[number]>;
+  readonly settings: ServiceSettings;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -139,7 +132,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
 }
 
 type FollowingOptions = ServiceOptions & {
-  readonly settings: ServiceFeedOptions['settings'] & Settings<'followKeepDays'>;
+  readonly settings: ServiceFeedOptions['settings'] & Pick<FollowSettings, 'followKeepDays'>;
   /** Not called in a worker. */
   openFeed(): Promise<FollowFeed>;
 };

@@ -11,12 +11,10 @@ import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-key-store.ts';
 import { ArchiveLink } from '../archive/archive-link.ts';
-import type { Settings } from '../config/settings.ts';
 import { Answers } from '../http/answering/answers.ts';
-import { createInfoServer, SERVER_SETTINGS } from '../http/create-server.ts';
-import { PUSH_SETTINGS, Push } from '../http/push/push.ts';
+import { createInfoServer } from '../http/create-server.ts';
+import { Push } from '../http/push/push.ts';
 import type { InfoServer } from '../http/transport/node/info-server.ts';
-import { STORAGE_SETTINGS } from '../ledger/location.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
 import {
   type KeeperOptions,
@@ -33,24 +31,10 @@ import { listen } from './listen.ts';
 import { LoadGauge } from './load-gauge.ts';
 import { Metrics } from './metrics.ts';
 import { formatOrigin } from './server-url.ts';
-
-/** Shared with the demo. */
-export const ANSWERING_SETTINGS = [...SERVER_SETTINGS, ...PUSH_SETTINGS] as const;
-
-export const WORKER_SETTINGS = [
-  ...STORAGE_SETTINGS,
-  'natsWait',
-  'archive',
-  'snapshotEvery',
-  'snapshotKeep',
-  'host',
-  'port',
-  'stopTimeout',
-  ...ANSWERING_SETTINGS,
-] as const;
+import type { WorkerSettings } from './settings.ts';
 
 export interface WorkerOptions {
-  readonly settings: Settings<(typeof WORKER_SETTINGS)[number]>;
+  readonly settings: WorkerSettings;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly budgets: Budgets;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ALL_DECLARATIONS } from '../../src/cli/all-settings.ts';
 import { splitArguments } from '../../src/config/read-settings.ts';
 
 const CASES: [argv: string[], flags: [string, string | undefined][], positionals: string[]][] = [
@@ -32,21 +33,17 @@ const CASES: [argv: string[], flags: [string, string | undefined][], positionals
 for (const [argv, flags, positionals] of CASES) {
   test(`the arguments ${JSON.stringify(argv)}`, () => {
     const repeated = new Map();
-    assert.deepEqual(splitArguments(argv), { flags: new Map(flags), repeated, positionals });
+    assert.deepEqual(splitArguments(argv, ALL_DECLARATIONS), {
+      flags: new Map(flags),
+      repeated,
+      positionals,
+    });
   });
 }
 
 test('all values of a flag that is given again are kept, also where one is missing', () => {
-  const { repeated } = splitArguments([
-    '--at',
-    '1',
-    '--data',
-    '--at=2',
-    '--data',
-    'd',
-    '--feed',
-    '-',
-  ]);
+  const argv = ['--at', '1', '--data', '--at=2', '--data', 'd', '--feed', '-'];
+  const { repeated } = splitArguments(argv, ALL_DECLARATIONS);
   assert.deepEqual(
     [...repeated],
     [

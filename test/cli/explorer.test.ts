@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { UsageError } from '../../src/config/usage-error.ts';
+import { HTTP_SETTINGS } from '../../src/http/settings.ts';
 
+const DECLARED = { explorerUrl: HTTP_SETTINGS.explorerUrl };
 const read = (link: string) =>
-  readSettings(['explorerUrl'], new Map([['explorer-url', link]]), {}).explorerUrl;
+  readSettings(DECLARED, new Map([['explorer-url', link]]), {}).explorerUrl;
 
 test('a link names the address in its path, query or fragment, and is kept as it is', () => {
   for (const link of [
@@ -17,7 +19,7 @@ test('a link names the address in its path, query or fragment, and is kept as it
   ]) {
     assert.equal(read(link), link);
   }
-  assert.equal(readSettings(['explorerUrl'], new Map(), {}).explorerUrl, undefined);
+  assert.equal(readSettings(DECLARED, new Map(), {}).explorerUrl, undefined);
 });
 
 test('any other link is refused, without a password that it may hold', () => {

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { KEY_SETTINGS } from '../../src/access/settings.ts';
 import { formatLabel } from '../../src/config/label.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 
-const readLabel = (label: string) => readSettings(['label'], new Map([['label', label]]), {}).label;
+const readLabel = (label: string) =>
+  readSettings({ label: KEY_SETTINGS.label }, new Map([['label', label]]), {}).label;
 
 test('a label with codes for the terminal, a line break or a turned direction is refused', () => {
   for (const label of [

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { ALL_DECLARATIONS } from '../../src/cli/all-settings.ts';
 import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
-import type { SettingName } from '../../src/config/settings.ts';
+import { FOLLOW_CHOICE_SETTINGS, UPSTREAM_HEADER_SETTINGS } from '../../src/upstream/settings.ts';
 import { createPlaces, run, start } from '../../tools/harness/program.ts';
 
 const place = createPlaces();
@@ -18,8 +19,13 @@ function write(text: string): string {
   return file;
 }
 
-function read<N extends SettingName>(name: N, argv: readonly string[], variables = {}): unknown {
-  return readSettings([name], splitArguments(argv).flags, variables)[name];
+function read(
+  name: keyof typeof ALL_DECLARATIONS,
+  argv: readonly string[],
+  variables = {},
+): unknown {
+  const declared = { [name]: ALL_DECLARATIONS[name] };
+  return readSettings(declared, splitArguments(argv, declared).flags, variables)[name];
 }
 
 test('an address, a header and a ledger are read from files, named by a flag or a variable', () => {
@@ -85,15 +91,16 @@ for (const [argv, variables, message] of REFUSED) {
 }
 
 test('a header in a file is refused where nothing is followed', () => {
-  const { flags } = splitArguments(['--upstream-header-file', write('X-API-Key: a')]);
-  const names = ['follow', 'upstreamHeader'] as const;
+  const declared = { ...FOLLOW_CHOICE_SETTINGS, ...UPSTREAM_HEADER_SETTINGS };
+  const argv = ['--upstream-header-file', write('X-API-Key: a')];
+  const { flags } = splitArguments(argv, declared);
   assert.throws(
-    () => readSettings(names, flags, {}),
+    () => readSettings(declared, flags, {}),
     /--upstream-header-file: only with --follow, /,
   );
 });
 
-const EXPOSED: [name: SettingName, argv: string[], isSecret: boolean][] = [
+const EXPOSED: [name: keyof typeof ALL_DECLARATIONS, argv: string[], isSecret: boolean][] = [
   ['follow', ['--follow', ADDRESS], true],
   ['follow', [`--follow=http://host/info?key=${KEY}`], true],
   ['follow', ['--follow', 'http://host/info'], false],
@@ -110,7 +117,9 @@ const EXPOSED: [name: SettingName, argv: string[], isSecret: boolean][] = [
 
 for (const [name, argv, isSecret] of EXPOSED) {
   test(`${argv.join(' ')} is ${isSecret ? 'a' : 'no'} reason to warn`, () => {
-    const advice = adviseOn({ [name]: undefined }, splitArguments(argv).flags, {});
+    const declared = { [name]: ALL_DECLARATIONS[name] };
+    const { flags } = splitArguments(argv, declared);
+    const advice = adviseOn(declared, { [name]: undefined }, flags, {});
     assert.equal(advice.length, isSecret ? 1 : 0);
     if (!isSecret) return;
     assert.match(

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { ALL_DECLARATIONS } from '../../src/cli/all-settings.ts';
+import { loadAllCommands } from '../../src/cli/commands.ts';
+import type { Declarations } from '../../src/config/setting.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { askedWrongly, createPlaces, done, failed, run } from '../../tools/harness/program.ts';
 import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
@@ -20,56 +23,68 @@ const NATS: [flag: string, rest: string][] = [
   ['--nats-creds FILE', '(PERPINFO_NATS_CREDS)'],
   ['--nats-ca FILE', '(PERPINFO_NATS_CA)'],
 ];
-const STORAGE: [flag: string, rest: string][] = [
-  ['--data DIR', '(PERPINFO_DATA; required without --ledger)'],
+const DATA: [flag: string, rest: string] = [
+  '--data DIR',
+  '(PERPINFO_DATA; required without --ledger)',
+];
+const LEDGER: [flag: string, rest: string][] = [
   ['--ledger URL', '(default: the folder) (PERPINFO_LEDGER)'],
   ['--ledger-file FILE', '(PERPINFO_LEDGER_FILE)'],
   ...NATS,
+];
+const LEDGER_WRITER: [flag: string, rest: string][] = [
+  ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
+  ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
+];
+const UPSTREAM: [flag: string, rest: string][] = [
+  ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
+  ['--upstream-file FILE', '(PERPINFO_UPSTREAM_FILE)'],
+];
+const UPSTREAM_HEADER: [flag: string, rest: string][] = [
+  ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
+  ['--upstream-header-file FILE', '(PERPINFO_UPSTREAM_HEADER_FILE)'],
 ];
 
 /** The settings in the help of each command: flag, variable, default. */
 const SETTINGS: Record<string, [flag: string, rest: string][]> = {
   append: [
-    ...STORAGE,
-    ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
-    ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
-    ['--nats-wait MS', '(PERPINFO_NATS_WAIT; default 60000)'],
+    DATA,
     ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
     ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
-    ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
-    ['--ahead-max MS', '(PERPINFO_AHEAD_MAX; default 300000)'],
     ['--keep-blocks N', '(default: keep all) (PERPINFO_KEEP_BLOCKS)'],
     ['--keep-days N', '(default: keep all) (PERPINFO_KEEP_DAYS)'],
+    ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
+    ['--ahead-max MS', '(PERPINFO_AHEAD_MAX; default 300000)'],
+    ...LEDGER,
+    ...LEDGER_WRITER,
+    ['--nats-wait MS', '(PERPINFO_NATS_WAIT; default 60000)'],
   ],
-  query: [...STORAGE, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)']],
+  query: [DATA, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)'], ...LEDGER],
   probe: [
-    ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
-    ['--upstream-file FILE', '(PERPINFO_UPSTREAM_FILE)'],
-    ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
-    ['--upstream-header-file FILE', '(PERPINFO_UPSTREAM_HEADER_FILE)'],
+    ...UPSTREAM,
     ['--user ADDRESS', '(default: nobody) (PERPINFO_USER)'],
     ['--time TIME', '(PERPINFO_PROBE_TIME; default 600000)'],
     ['--json FILE', '(PERPINFO_PROBE_JSON)'],
     ['--show-user', '(PERPINFO_SHOW_USER; default false)'],
+    ...UPSTREAM_HEADER,
   ],
   compare: [
-    ['--upstream URL', '(PERPINFO_UPSTREAM; required)'],
-    ['--upstream-file FILE', '(PERPINFO_UPSTREAM_FILE)'],
-    ['--upstream-header HEADER', '(PERPINFO_UPSTREAM_HEADER)'],
-    ['--upstream-header-file FILE', '(PERPINFO_UPSTREAM_HEADER_FILE)'],
+    ...UPSTREAM,
     ['--user ADDRESS', '(PERPINFO_USER; required)'],
     ['--dex TEXT', '(default: the first) (PERPINFO_DEX)'],
+    ...UPSTREAM_HEADER,
   ],
-  'keys list': STORAGE,
-  'keys revoke': STORAGE,
-  verify: STORAGE,
+  'keys list': [DATA, ...LEDGER],
+  'keys revoke': [DATA, ...LEDGER],
+  verify: [DATA, ...LEDGER],
   backup: [
-    ...STORAGE,
+    DATA,
     ['--to FILE', '(PERPINFO_BACKUP_TO; required)'],
     ['--without-keys', '(PERPINFO_WITHOUT_KEYS; default false)'],
+    ...LEDGER,
   ],
   restore: [
-    ['--data DIR', '(PERPINFO_DATA; required without --ledger)'],
+    DATA,
     ['--from FILE', '(PERPINFO_BACKUP_FROM; required)'],
     ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
   ],
@@ -80,8 +95,7 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--to-file FILE', '(PERPINFO_TO_FILE)'],
     ['--until HEIGHT', '(default: all blocks) (PERPINFO_UNTIL)'],
     ...NATS,
-    ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
-    ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
+    ...LEDGER_WRITER,
   ],
   simulate: [
     ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
@@ -90,6 +104,38 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--interval MS', '(PERPINFO_INTERVAL; default 10000)'],
   ],
 };
+
+test('the help of serve shows first what most people need, and the rest under headings', async () => {
+  const { stdout } = await run(['serve', '--help']);
+  const parts = stdout.split(/\n\n(?=[A-Z][\w ]*:\n)/);
+  const flagsOf = (part: string) =>
+    [...part.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, flag]) => flag);
+  const first = ['archive', 'data', 'feed', 'follow', 'follow-file', 'forward', 'help'];
+  assert.deepEqual(flagsOf(parts[0]).sort(), [...first, 'host', 'port', 'workers']);
+  assert.deepEqual(
+    parts.slice(1).map((part) => part.slice(0, part.indexOf(':'))),
+    [
+      'Follow an exchange',
+      'Freshness of answers',
+      'Requests and connections',
+      'Push',
+      'Snapshots and retention',
+      'Blocks from a feed',
+      'Ledger on NATS',
+      'Dashboard',
+      'Operation',
+    ],
+  );
+});
+
+test('every setting of a command is on the configuration page', async () => {
+  for (const { name, settings } of await loadAllCommands()) {
+    for (const [setting, declaration] of Object.entries(settings)) {
+      const all: Declarations = ALL_DECLARATIONS;
+      assert.equal(all[setting], declaration, `${name}: ${setting}`);
+    }
+  }
+});
 
 test('without arguments, or when asked for help, every command is named', async () => {
   const overview = await run([]);

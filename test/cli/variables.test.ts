@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { ALL_DECLARATIONS, ALL_SETTINGS } from '../../src/cli/all-settings.ts';
 import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
 import { findUnknownVariables } from '../../src/config/variables.ts';
+import { ADMIN_SETTINGS, LISTEN_SETTINGS } from '../../src/service/settings.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { done, run } from '../../tools/harness/program.ts';
 
@@ -26,7 +27,10 @@ const MISSPELT: [name: string, meant: string | undefined][] = [
 
 for (const [name, meant] of MISSPELT) {
   test(`${name.slice(0, 40)} is a warning${meant === undefined ? '' : ` that names ${meant}`}`, () => {
-    const [warning, ...others] = findUnknownVariables({ [name]: 'a-secret', PATH: '/bin' });
+    const [warning, ...others] = findUnknownVariables(ALL_SETTINGS, {
+      [name]: 'a-secret',
+      PATH: '/bin',
+    });
     assert.deepEqual(others, []);
     const asked = /did you mean (\w+)\?$/.exec(warning)?.[1];
     assert.equal(asked, meant);
@@ -50,20 +54,22 @@ const INJECTED = {
   PERPINFO_FOLLOWER_PORT: 'udp://10.0.0.3:53',
 };
 
+const PORT = { port: LISTEN_SETTINGS.port };
+
 test('what a cluster sets is passed over in silence, also in place of a port', () => {
-  assert.deepEqual(findUnknownVariables(INJECTED), []);
-  const { port, adminPort } = readSettings(['port', 'adminPort'], new Map(), INJECTED);
+  assert.deepEqual(findUnknownVariables(ALL_SETTINGS, INJECTED), []);
+  const { port, adminPort } = readSettings({ ...PORT, ...ADMIN_SETTINGS }, new Map(), INJECTED);
   assert.deepEqual([port, adminPort], [8080, 9464]);
-  const chosen = readSettings(['port'], new Map(), { ...INJECTED, PERPINFO_PORT: '81' });
+  const chosen = readSettings(PORT, new Map(), { ...INJECTED, PERPINFO_PORT: '81' });
   assert.equal(chosen.port, 81);
-  assert.throws(() => readSettings(['port'], new Map(), { PERPINFO_PORT: 'http://host' }));
+  assert.throws(() => readSettings(PORT, new Map(), { PERPINFO_PORT: 'http://host' }));
 });
 
 test('a command runs in a cluster without a word, and with a misspelt variable with one', async () => {
   const simulate = ['simulate', '--blocks', '1', '--accounts', '10'];
   const { stdout } = await run(simulate);
   assert.deepEqual(await run(simulate, { variables: INJECTED }), done(stdout));
-  const warning = 'the variable PERPINFO_SEDE is ignored, it is no setting';
+  const warning = 'the variable PERPINFO_SEDE is ignored, because no setting has this name';
   assert.deepEqual(
     await run(simulate, { variables: { PERPINFO_SEDE: '2' } }),
     done(stdout, `perpinfo: warning: ${warning}: did you mean PERPINFO_SEED?\n`),
@@ -73,7 +79,7 @@ test('a command runs in a cluster without a word, and with a misspelt variable w
 test('a variable for NATS is a warning where the ledger is in a folder', () => {
   const variables = { PERPINFO_NATS_CREDS: 'file' };
   const advise = (values: object) =>
-    adviseOn({ natsCreds: 'file', ...values }, new Map(), variables);
+    adviseOn(ALL_DECLARATIONS, { natsCreds: 'file', ...values }, new Map(), variables);
   const ignored =
     'the variable PERPINFO_NATS_CREDS is ignored: the ledger is in a folder, not on NATS';
   assert.deepEqual(advise({ data: 'd', ledger: undefined }), [ignored]);
@@ -89,7 +95,8 @@ test('a variable for a part that the service has not is a warning, also one that
     PERPINFO_ARCHIVE_DAYS: '5',
   };
   const given = { keepDays: 5, upstreamHeader: {}, archiveDays: 5 };
-  const advise = (values: object) => adviseOn({ ...given, ...values }, new Map(), variables);
+  const advise = (values: object) =>
+    adviseOn(ALL_DECLARATIONS, { ...given, ...values }, new Map(), variables);
   const none = { feed: undefined, follow: undefined, archive: false };
   const unfollowed =
     'the variable PERPINFO_UPSTREAM_HEADER_FILE is ignored: this service follows no exchange, without --follow';
@@ -107,7 +114,7 @@ test('a variable for a part that the service has not is a warning, also one that
 });
 
 test('the tests read no variable of their own that has the prefix of the settings', () => {
-  const known = Object.values(SETTINGS).map(({ variable }) => variable);
+  const known = ALL_SETTINGS.map(({ variable }) => variable);
   const files = readdirSync(path.join(PROJECT, 'test'), { recursive: true, encoding: 'utf8' });
   for (const file of files.filter((name) => name.endsWith('.ts'))) {
     const text = readFileSync(path.join(PROJECT, 'test', file), 'utf8');

@@ -9,6 +9,7 @@ import type { Command } from '../../src/cli/command.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
+import type { STORAGE_SETTINGS, StorageSettings } from '../../src/ledger/settings.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 
 function readFile(name: string): string {
@@ -39,13 +40,14 @@ function readVariables(text: string): Record<string, string> {
 }
 
 /** The settings of one of our services, parsed as the program does. */
-function readServiceSettings(text: string) {
+function readServiceSettings(text: string): StorageSettings {
   const line = /^ +command: (.*)$/m.exec(text)?.[1] ?? '';
   const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
   assert.ok(command, line);
   const environment = readVariables(text);
   const words = line.slice(command.name.length).split(' ').filter(Boolean);
-  return readSettings(command.settings, splitArguments(words).flags, environment);
+  const { flags } = splitArguments(words, command.settings);
+  return readSettings(command.settings as typeof STORAGE_SETTINGS, flags, environment);
 }
 
 test('the example has three NATS servers, one writer, two replicas and nginx', () => {

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ALL_DECLARATIONS, ALL_SETTINGS } from '../../src/cli/all-settings.ts';
 import { loadAllCommands, loadCommand } from '../../src/cli/commands.ts';
 import { adviseOn } from '../../src/config/advice.ts';
 import { splitArguments } from '../../src/config/read-settings.ts';
-import { SETTINGS, type Setting } from '../../src/config/settings.ts';
+import { flagsOf, listSettings, variablesOf } from '../../src/config/setting.ts';
 import { fencedBlocks, listDocuments, readDocument } from './documents.ts';
 
 /** Up to what the shell reads itself: a pipe, a redirection, a comment, the end of the line. */
@@ -36,12 +37,13 @@ test('every command that is shown exists, with its flags, and shows a key or a p
   for (const line of lines) {
     const words = readWords(line);
     const command = await loadCommand(words);
-    const { flags } = splitArguments(words.slice(command.name.split(' ').length));
-    const settings: readonly Setting[] = command.settings.map((name) => SETTINGS[name]);
-    const known = settings.flatMap(({ flag, file }) => [flag, file?.flag]);
+    const { flags } = splitArguments(words.slice(command.name.split(' ').length), command.settings);
+    const known = listSettings(command.settings).flatMap(flagsOf);
     for (const flag of flags.keys()) assert.ok(known.includes(flag), `${line}: --${flag}`);
-    const values = Object.fromEntries(command.settings.map((name) => [name, undefined]));
-    assert.deepEqual(adviseOn(values, flags, {}), [], line);
+    const values = Object.fromEntries(
+      Object.keys(command.settings).map((name) => [name, undefined]),
+    );
+    assert.deepEqual(adviseOn(command.settings, values, flags, {}), [], line);
   }
 });
 
@@ -49,14 +51,12 @@ test('an address with a key in it is noticed among the commands', () => {
   const block = 'feed | npx perpinfo serve --data ./data --follow https://host/VENDOR-KEY > log\n';
   const [line] = findShown(block);
   assert.equal(line, 'serve --data ./data --follow https://host/VENDOR-KEY');
-  const { flags } = splitArguments(readWords(line));
-  assert.equal(adviseOn({ follow: undefined }, flags, {}).length, 1);
+  const { flags } = splitArguments(readWords(line), ALL_DECLARATIONS);
+  assert.equal(adviseOn(ALL_DECLARATIONS, { follow: undefined }, flags, {}).length, 1);
 });
 
 test('variables that the documents show are read', () => {
-  const known = Object.values(SETTINGS as Readonly<Record<string, Setting>>).flatMap(
-    ({ variable, file }) => [variable, file?.variable],
-  );
+  const known = ALL_SETTINGS.flatMap(variablesOf);
   for (const name of PAGES) {
     for (const [variable] of readDocument(name).matchAll(/PERPINFO_\w*[A-Z]/g)) {
       assert.ok(known.includes(variable), `${name}: ${variable}`);

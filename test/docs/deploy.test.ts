@@ -13,7 +13,7 @@ import { demo } from '../../src/cli/demo.ts';
 import { keysCreate } from '../../src/cli/keys.ts';
 import { serve } from '../../src/cli/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { listSettings } from '../../src/config/setting.ts';
 import { NO_TYPE } from '../../src/http/message/reply.ts';
 import { FollowMetrics } from '../../src/service/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
@@ -84,7 +84,7 @@ test('the image runs the program on node:24-slim, not as root', () => {
 test("the image's settings and ports are those of the service", () => {
   const { NODE_ENV, ...variables } = imageEnvironment();
   assert.equal(NODE_ENV, 'production');
-  const known = serve.settings.map((name) => SETTINGS[name].variable);
+  const known = listSettings(serve.settings).map(({ variable }) => variable);
   for (const variable of Object.keys(variables)) assert.ok(known.includes(variable), variable);
   assert.deepEqual(readArray(instructionsNamed('CMD')[0]), [serve.name]);
   const { port, adminPort, data } = readSettings(serve.settings, new Map(), variables);
@@ -124,7 +124,11 @@ function readCommandLine(line: string) {
   const command = COMMANDS.find(({ name }) => line === name || line.startsWith(`${name} `));
   assert.ok(command, line);
   const words = line.slice(command.name.length).split(' ').filter(Boolean);
-  return readSettings(command.settings, splitArguments(words).flags, imageEnvironment());
+  return readSettings(
+    command.settings,
+    splitArguments(words, command.settings).flags,
+    imageEnvironment(),
+  );
 }
 
 /** The lines nested below a key, which is given with its indentation. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { formatConfiguration } from '../../src/config/configuration-page.ts';
+import { formatConfiguration } from '../../src/cli/configuration-page.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { listDocuments, readDocument, withoutFences } from './documents.ts';
 

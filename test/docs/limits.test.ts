@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SETTING_GROUPS, SETTINGS, type SettingName } from '../../src/config/settings.ts';
+import { ALL_SETTINGS, SETTING_GROUPS } from '../../src/cli/all-settings.ts';
+import type { Setting } from '../../src/config/setting.ts';
 import { readSources } from '../structure/sources.ts';
 import { readDocument } from './documents.ts';
 
@@ -302,7 +303,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Settings that bound what clients do, by their names and groups. */
 const LIMIT_SETTING = /(?:Max|Timeout|Wait|Delay|Forget|Keep|[bB]udget)$/;
-const LIMIT_GROUPS = /^(?:Follow|Serving|Requests|Push|Keys)/;
+const LIMIT_GROUPS = /^(?:Follow|Freshness|Requests|Push|keys)/;
 
 const SOURCES = readSources();
 const [TABLE, FOLLOWER_TABLE] = readTables();
@@ -323,13 +324,14 @@ function readTables(): Map<string, Row>[] {
     });
 }
 
-function isSetting(name: string): name is SettingName {
-  return name in SETTINGS;
+function findSetting(name: string): Setting | undefined {
+  return ALL_SETTINGS.find((setting) => setting.name === name);
 }
 
 /** The default of a setting, or the value of a constant as the code has it; undefined if there is none. */
 function readValue(name: string): number | undefined {
-  if (isSetting(name)) return SETTINGS[name].default as number | undefined;
+  const setting = findSetting(name);
+  if (setting !== undefined) return setting.default as number | undefined;
   const [file, constant] = name.split(' ');
   const declared = new RegExp(`^(?:export )?const ${constant} = (.+);$`, 'm');
   const [, text] = declared.exec(SOURCES.get(file) ?? '') ?? [];
@@ -375,9 +377,10 @@ function findFaults(
       const value = readValue(name);
       return value === undefined ? [] : [FORMATS[unit](value)];
     });
-    const settings = sources.flatMap(([, name]) =>
-      isSetting(name) ? [`\`--${SETTINGS[name].flag}\``] : [],
-    );
+    const settings = sources.flatMap(([, name]) => {
+      const setting = findSetting(name);
+      return setting === undefined ? [] : [`\`--${setting.flag}\``];
+    });
     const written = `${figuresOf(row.limit).join(', ')} by ${row.setting}`;
     const expected = `${figures.join(', ')} by ${settings.join(', ') || 'fixed'}`;
     if (written !== expected) faults.push(`${what}: ${written}, in the code ${expected}`);

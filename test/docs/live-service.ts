@@ -17,7 +17,8 @@ import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-wri
 import { CHAIN_START } from '../../src/ledger/hash-chain.ts';
 import type { LedgerWriter } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
-import { runWorker, WORKER_SETTINGS } from '../../src/service/worker.ts';
+import { WORKER_SETTINGS } from '../../src/service/settings.ts';
+import { runWorker } from '../../src/service/worker.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 

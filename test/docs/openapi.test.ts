@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { serve } from '../../src/cli/serve.ts';
-import { describeNeed, SETTINGS } from '../../src/config/settings.ts';
+import { describeNeed, listSettings } from '../../src/config/setting.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
@@ -153,8 +153,7 @@ const UNITS = ['MS', 'BYTES', 'N', 'PORT', 'WEIGHT'];
 test('every setting of serve is in its help: name, default, unit, meaning', () => {
   const help = execFileSync(process.execPath, [MAIN, 'serve', '--help'], { encoding: 'utf8' });
   const lines = help.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' '));
-  for (const name of serve.settings) {
-    const setting = SETTINGS[name];
+  for (const setting of listSettings(serve.settings)) {
     const { placeholder } = setting.type;
     const flag = `--${setting.flag} ${placeholder}`.trimEnd();
     const isRequired = !('default' in setting);

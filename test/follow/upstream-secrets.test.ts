@@ -10,12 +10,13 @@ import { inspect } from 'node:util';
 import { WebSocketServer } from 'ws';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { describeValue } from '../../src/events/refusal.ts';
+import { FEED_SETTINGS } from '../../src/feed/settings.ts';
 import { createState } from '../../src/state/state.ts';
 import type { ForwardOutcome, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
 import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import type { FollowFeed } from '../../src/upstream/follower/follow-feed.ts';
-import { FOLLOW_SETTINGS } from '../../src/upstream/follower/follow-settings.ts';
 import { openFollowFeed } from '../../src/upstream/follower/open-follow-feed.ts';
+import { FOLLOW_SETTINGS } from '../../src/upstream/settings.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { plain } from './scripted-server.ts';
@@ -234,8 +235,8 @@ function answerWith(response: ServerResponse, text: string, count: number): void
 
 function settingsOf(folder: string) {
   const flags = { data: folder, forward: 'true', 'follow-budget': '0', 'follow-wait': '300' };
-  const names = [...FOLLOW_SETTINGS, 'aheadMax', 'blockBytesMax', 'data', 'ledger'] as const;
-  return readSettings(names, new Map(Object.entries(flags)), {});
+  const settings = { ...FEED_SETTINGS, ...FOLLOW_SETTINGS };
+  return readSettings(settings, new Map(Object.entries(flags)), {});
 }
 
 async function run(feed: FollowFeed, signal: AbortSignal): Promise<void> {

@@ -11,11 +11,11 @@ import { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
-import type { Settings } from '../../src/config/settings.ts';
 import { Answers } from '../../src/http/answering/answers.ts';
 import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import { createInfoServer } from '../../src/http/create-server.ts';
 import { Push } from '../../src/http/push/push.ts';
+import { HTTP_SETTINGS, type HttpSettings } from '../../src/http/settings.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -23,11 +23,10 @@ import { LiveState } from '../../src/replica/live-state.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { LoadGauge } from '../../src/service/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics.ts';
-import { ANSWERING_SETTINGS } from '../../src/service/worker.ts';
 import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
 import { type Cleanup, type PreparedData, prepareData } from '../../tools/harness/service.ts';
 
-export type ChangedSettings = Partial<Settings<(typeof ANSWERING_SETTINGS)[number]>>;
+export type ChangedSettings = Partial<HttpSettings>;
 
 interface GroundChanges {
   /** Stands in for the ledger, or stands before it. */
@@ -120,7 +119,7 @@ export function createInProcess(
   { settings: changed = {}, budgets = new Budgets(), wanted, history }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
-  const settings = { ...readSettings(ANSWERING_SETTINGS, new Map(), {}), ...PATIENT, ...changed };
+  const settings = { ...readSettings(HTTP_SETTINGS, new Map(), {}), ...PATIENT, ...changed };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const logged: LogLine[] = [];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { readSettings } from '../../src/config/read-settings.ts';
-import { FEED_SETTINGS } from '../../src/feed/feed-settings.ts';
+import { FEED_SETTINGS } from '../../src/feed/settings.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { EmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LedgerError, type LedgerFault, type StoredBlock } from '../../src/ledger/ledger.ts';

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KEY_SETTINGS } from '../../src/access/settings.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { UsageError } from '../../src/config/usage-error.ts';
 import {
@@ -137,7 +138,7 @@ test('bad terms are refused in one line, all at once', async () => {
 
 test('a budget or an expiry of another form is refused', () => {
   const read = (name: 'budget' | 'expires', text: string) => () =>
-    readSettings([name], new Map([[name, text]]), {});
+    readSettings({ [name]: KEY_SETTINGS[name] }, new Map([[name, text]]), {});
   for (const text of ['1200', '0/min', '-5/s', '1.5/s', ' 50/s', '1200/day', '99999999999/h', '']) {
     assert.throws(read('budget', text), UsageError, text);
   }

@@ -4,7 +4,6 @@
  */
 
 import type { WorkDone } from '../../access/prepayment.ts';
-import type { Settings } from '../../config/settings.ts';
 import { formatAddress } from '../../exact/address.ts';
 import { Readings } from '../../info/readings.ts';
 import { RequestError } from '../../info/request-error.ts';
@@ -24,13 +23,14 @@ import {
   wasAsked,
 } from '../../upstream/channel/wanted.ts';
 import type { Reply } from '../message/reply.ts';
+import type { HttpSettings } from '../settings.ts';
 import { type Abandonment, LATE, type Requester, Wait } from './abandonment.ts';
 
 export interface AccountReadsParts {
   readonly live: LiveState;
   /** The way to the follower; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
-  readonly settings: Settings<'followWait' | 'maxAccountAge'>;
+  readonly settings: Pick<HttpSettings, 'followWait' | 'maxAccountAge'>;
 }
 
 /** What a reply says about the position and the age of its answer. */

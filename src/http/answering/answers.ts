@@ -10,7 +10,6 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Allowance } from '../../access/budgets.ts';
 import type { Key } from '../../access/keys.ts';
 import type { Prepayment } from '../../access/prepayment.ts';
-import type { Settings } from '../../config/settings.ts';
 import type { HistoryQuestion } from '../../info/history-question.ts';
 import { type Readings, requireKnown } from '../../info/readings.ts';
 import { isAboutPast } from '../../info/registry.ts';
@@ -21,6 +20,7 @@ import { isLengthy, weighLength } from '../message/parse-limits.ts';
 import { isOurs, refusalReply, replyToPreflight } from '../message/refusal-reply.ts';
 import { Reply } from '../message/reply.ts';
 import type { RawHead } from '../message/request-head.ts';
+import type { HttpSettings } from '../settings.ts';
 import { AbandonedAnswer } from './abandonment.ts';
 import { AccountAnswers } from './account-answers.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
@@ -67,7 +67,7 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly settings: ReadinessParts['settings'] &
     AccountReadsParts['settings'] &
     ForwardingParts['settings'] &
-    Settings<'minHeightWait' | 'bodyBytesMax'>;
+    Pick<HttpSettings, 'minHeightWait' | 'bodyBytesMax'>;
 }
 
 /** Before the ledger is replayed, nothing is known to be later than the archive. */

@@ -1,7 +1,6 @@
 /** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
 
 import type { WorkDone } from '../../access/prepayment.ts';
-import type { Settings } from '../../config/settings.ts';
 import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
 import { type Forwardable, readForwarded, readForwardedQuery } from '../../info/forwarded-types.ts';
 import { RequestError } from '../../info/request-error.ts';
@@ -12,6 +11,7 @@ import {
   type WantedClient,
   wasAsked,
 } from '../../upstream/channel/wanted.ts';
+import type { HttpSettings } from '../settings.ts';
 import { LATE, type Requester, Wait } from './abandonment.ts';
 
 /** A question that is answered by the exchange. */
@@ -65,7 +65,7 @@ export interface Forwarded {
 export interface ForwardingParts {
   /** The way to the follower; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
-  readonly settings: Settings<'forward' | 'followWait'>;
+  readonly settings: Pick<HttpSettings, 'forward' | 'followWait'>;
 }
 
 export class Forwarding {

@@ -1,11 +1,11 @@
 /** Whether questions can be answered now: from which state, or why not. */
 
-import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { StateView } from '../../state/state.ts';
 import type { WantedClient } from '../../upstream/channel/wanted.ts';
 import { MIN_HEIGHT_HEADER } from '../message/request-head.ts';
+import type { HttpSettings } from '../settings.ts';
 import type { Load } from './counters.ts';
 
 const NOTHING_READ = new RequestError(
@@ -18,7 +18,7 @@ export interface ReadinessParts {
   readonly load: Load;
   /** The way to the follower; undefined if there is none. */
   readonly wanted?: WantedClient | undefined;
-  readonly settings: Settings<'refuseStale' | 'overloadDelay'>;
+  readonly settings: Pick<HttpSettings, 'refuseStale' | 'overloadDelay'>;
 }
 
 export class Readiness {

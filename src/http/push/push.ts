@@ -7,7 +7,6 @@ import type { Logger } from 'pino';
 import type { RawData } from 'ws';
 import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import { hashSecret } from '../../access/keys.ts';
-import type { Settings } from '../../config/settings.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import { STOPPING } from '../answering/abandonment.ts';
@@ -16,6 +15,7 @@ import type { Answers } from '../answering/answers.ts';
 import { BoundedLog } from '../answering/bounded-log.ts';
 import type { PushCounters } from '../answering/counters.ts';
 import { queryOf } from '../message/router.ts';
+import type { HttpSettings } from '../settings.ts';
 import {
   GOING_AWAY,
   INTERNAL_ERROR,
@@ -30,27 +30,13 @@ import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
 import { Topics } from './topics.ts';
 
-/** The settings of push alone. */
-export const PUSH_SETTINGS = [
-  'pushInterval',
-  'pushConnectionsMax',
-  'pushSubscriptionsMax',
-  'pushBacklogMax',
-  'pushStallTimeout',
-] as const;
-type PushSettingName =
-  | (typeof PUSH_SETTINGS)[number]
-  | 'bodyBytesMax'
-  | 'idleTimeout'
-  | 'requestTimeout';
-
 export interface PushParts {
   readonly live: LiveState;
   readonly answers: Answers;
   readonly admission: Admission;
   readonly counters: PushCounters;
   readonly log: Logger;
-  readonly settings: Settings<PushSettingName>;
+  readonly settings: HttpSettings;
 }
 
 /** How long subscriptions are marked after a block before requests get their turn. */

@@ -1,6 +1,7 @@
 /** Opens the port, which is beside the ledger: in its folder, or on NATS. */
 
-import { natsOptionsOf, type StorageSettings } from '../../ledger/location.ts';
+import { natsOptionsOf } from '../../ledger/location.ts';
+import type { StorageSettings } from '../../ledger/settings.ts';
 import { LazyChannel } from './lazy-channel.ts';
 import { listenOnNats, openNatsChannel } from './nats/nats-wanted.ts';
 import { PortClient } from './port-client.ts';

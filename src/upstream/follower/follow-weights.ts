@@ -1,16 +1,16 @@
 /** The weights that the upstream charges, as the settings give them. */
 
-import type { Settings } from '../../config/settings.ts';
 import { UsageError } from '../../config/usage-error.ts';
 import { listForwardedTypes } from '../../info/forwarded-types.ts';
 import { REQUEST_TYPES } from '../../info/registry.ts';
 import { OTHER_QUESTIONS, PUBLIC_WEIGHTS, UpstreamWeights } from '../../info/upstream-weights.ts';
+import type { FollowSettings } from '../settings.ts';
 
 /** Throws a UsageError where a weight would have no effect, or its question would never be asked. */
 export function weightsOf({
   upstreamWeights: given,
   followBudget,
-}: Settings<'upstreamWeights' | 'followBudget'>): UpstreamWeights {
+}: Pick<FollowSettings, 'upstreamWeights' | 'followBudget'>): UpstreamWeights {
   if (given === undefined) return PUBLIC_WEIGHTS;
   const questions = [...REQUEST_TYPES.map(({ type }) => type), ...listForwardedTypes()];
   for (const [name, weight] of given) {

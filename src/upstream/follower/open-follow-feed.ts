@@ -1,17 +1,21 @@
 /** The feed of a live exchange, as settings describe it. */
 
 import { tmpdir } from 'node:os';
+import type { FeedSettings } from '../../feed/settings.ts';
 import { SYSTEM_CLOCK } from '../client/limits/clock.ts';
 import { SpentFile } from '../client/limits/spent-file.ts';
 import { UpstreamPush } from '../client/push/upstream-push.ts';
 import { openUpstream, type UpstreamLog } from '../client/upstream.ts';
 import { readUpstreamAddress } from '../client/upstream-address.ts';
+import type { FollowSettings } from '../settings.ts';
 import { FollowFeed } from './follow-feed.ts';
 import type { SessionSettings } from './follow-session.ts';
-import type { FollowSettings } from './follow-settings.ts';
 import { weightsOf } from './follow-weights.ts';
 import { createNoPush } from './push/no-push.ts';
 import { requestHeadersOf } from './request-headers.ts';
+
+export type FollowFeedSettings = FollowSettings &
+  Pick<FeedSettings, 'aheadMax' | 'blockBytesMax' | 'data'>;
 
 /** The part of the budget that is kept for questions that are passed on. */
 const FORWARD_SHARE = 0.25;
@@ -21,7 +25,7 @@ const MESSAGES_MAX = 2_000;
 
 export async function openFollowFeed(
   url: URL,
-  settings: FollowSettings,
+  settings: FollowFeedSettings,
   plainLog: UpstreamLog,
 ): Promise<FollowFeed> {
   const { upstreamHeader, followBudget: budget, forward, followUsersMax: usersMax } = settings;
@@ -55,7 +59,7 @@ export async function openFollowFeed(
 
 /** Undefined if there is no limit. Without --data, the next process finds it in the temporary folder. */
 function openSpentFile(
-  { followBudget, data }: FollowSettings,
+  { followBudget, data }: FollowFeedSettings,
   origin: string,
   log: UpstreamLog,
 ): SpentFile | undefined {
@@ -66,7 +70,7 @@ function openSpentFile(
 /** The follower gives up before the client does, so that the client hears why. */
 const WAIT_SHARE = 0.75;
 
-function sessionSettingsOf(settings: FollowSettings): SessionSettings {
+function sessionSettingsOf(settings: FollowFeedSettings): SessionSettings {
   return {
     sweepMs: settings.followSweep,
     forgetMs: settings.followForget,

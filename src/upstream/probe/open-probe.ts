@@ -1,6 +1,5 @@
 /** A probe of a server, as settings describe it: its connections, and the report without secrets. */
 
-import type { Settings } from '../../config/settings.ts';
 import { formatAddress } from '../../exact/address.ts';
 import { SYSTEM_CLOCK } from '../client/limits/clock.ts';
 import { PING_RESERVE, UpstreamPush } from '../client/push/upstream-push.ts';
@@ -8,6 +7,7 @@ import { readUpstreamAddress } from '../client/upstream-address.ts';
 import { openUpstreamHttp } from '../client/upstream-http.ts';
 import { mapTexts } from '../follower/map-texts.ts';
 import { requestHeadersOf } from '../follower/request-headers.ts';
+import type { ProbeSettings } from '../settings.ts';
 import { Probe } from './probe.ts';
 import type { CompareAccount } from './probe-accounts.ts';
 import { ProbeClient } from './probe-client.ts';
@@ -30,9 +30,7 @@ const PUSH_LIMITS = {
 const QUIET_LOG = { info: () => undefined, warn: () => undefined };
 
 export interface ProbeRun {
-  readonly settings: Settings<
-    'upstream' | 'upstreamHeader' | 'probedUser' | 'probeTime' | 'showUser'
-  >;
+  readonly settings: Omit<ProbeSettings, 'probeJson'>;
   readonly budget: number;
   readonly compareAccount: CompareAccount;
   readonly signal: AbortSignal;

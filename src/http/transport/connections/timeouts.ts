@@ -1,7 +1,7 @@
 /** How long a client may take. */
 
-import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
+import type { HttpSettings } from '../../settings.ts';
 
 /** How often connections are checked against their deadlines. */
 export const TIMEOUT_CHECK_MS = 500;
@@ -12,7 +12,7 @@ export function stalledMsMax({
   requestTimeout,
   minHeightWait,
   followWait,
-}: Settings<'idleTimeout' | 'requestTimeout' | 'minHeightWait' | 'followWait'>): number {
+}: Pick<HttpSettings, 'idleTimeout' | 'requestTimeout' | 'minHeightWait' | 'followWait'>): number {
   const waitMs = minHeightWait + followWait;
   return Math.max(idleTimeout, requestTimeout) + waitMs + 2 * TIMEOUT_CHECK_MS;
 }
@@ -21,13 +21,13 @@ export function stalledMsMax({
 export function headerMsMax({
   headerTimeout,
   requestTimeout,
-}: Settings<'headerTimeout' | 'requestTimeout'>): number {
+}: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout'>): number {
   return Math.min(headerTimeout, requestTimeout);
 }
 
 /** Refuses a request that is not complete in time. */
 export function refuseLateness(
-  settings: Settings<'headerTimeout' | 'requestTimeout'>,
+  settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout'>,
 ): RequestError {
   const message =
     `request: incomplete, expected the headers within ${headerMsMax(settings)} ms, ` +

@@ -5,8 +5,8 @@
  * request is whole within milliseconds, so it is never the oldest.
  */
 
-import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
+import type { HttpSettings } from '../../settings.ts';
 
 const UNFINISHED_BYTES_MAX = 64 << 20;
 /** Where bodies may be long, there is room for so many of the longest. */
@@ -32,7 +32,7 @@ export class UnfinishedBytes {
   #total = 0;
   #isPlanned = false;
 
-  constructor({ bodyBytesMax }: Settings<'bodyBytesMax'>) {
+  constructor({ bodyBytesMax }: Pick<HttpSettings, 'bodyBytesMax'>) {
     this.#bytesMax = Math.max(UNFINISHED_BYTES_MAX, LONGEST_BODIES * bodyBytesMax);
   }
 

@@ -12,13 +12,13 @@
  * has no time for is answered first in the next one.
  */
 
-import type { Settings } from '../../../config/settings.ts';
 import type { RequestError } from '../../../info/request-error.ts';
 import type { Answers } from '../../answering/answers.ts';
 import type { LaneCounters, LaneExit } from '../../answering/counters.ts';
 import { MALFORMED_REQUEST, replyToBadBytes } from '../../message/refusal-reply.ts';
 import type { Reply } from '../../message/reply.ts';
 import { ReplyText } from '../../message/reply-text.ts';
+import type { HttpSettings } from '../../settings.ts';
 import { type ClientConnection, READ_AHEAD_BYTES_MAX } from '../connections/client-connection.ts';
 import { refuseLateness, stalledMsMax } from '../connections/timeouts.ts';
 import { TOO_MUCH_UNFINISHED, type UnfinishedBytes } from '../connections/unfinished-bytes.ts';
@@ -33,7 +33,8 @@ export interface LaneParts {
   readonly answers: Answers;
   readonly counters: LaneCounters;
   readonly unfinished: UnfinishedBytes;
-  readonly settings: Settings<
+  readonly settings: Pick<
+    HttpSettings,
     | 'bodyBytesMax'
     | 'headerBytesMax'
     | 'headerTimeout'

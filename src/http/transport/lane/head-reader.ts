@@ -1,10 +1,10 @@
 /** Parses the heads of requests on the fast lane; of a head much like the last one, only what differs. */
 
-import type { Settings } from '../../../config/settings.ts';
 import type { Answers } from '../../answering/answers.ts';
 import type { LaneExit } from '../../answering/counters.ts';
 import { QuerySource } from '../../answering/question-source.ts';
 import { pageOf } from '../../message/request-head.ts';
+import type { HttpSettings } from '../../settings.ts';
 import type { LaneConnection, LaneHead } from './lane-connection.ts';
 import {
   isOrdinaryQuery,
@@ -16,7 +16,7 @@ import { findPartEnd, findVaryingPart, isSamePart, replacePart } from './varying
 
 export interface HeadReaderParts {
   readonly answers: Answers;
-  readonly settings: Settings<'headerBytesMax' | 'bodyBytesMax'>;
+  readonly settings: Pick<HttpSettings, 'headerBytesMax' | 'bodyBytesMax'>;
 }
 
 const HEAD_END = '\r\n\r\n';

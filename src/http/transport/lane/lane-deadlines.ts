@@ -1,6 +1,6 @@
 /** How long a connection on the fast lane may take. */
 
-import type { Settings } from '../../../config/settings.ts';
+import type { HttpSettings } from '../../settings.ts';
 import { headerMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
 import type { LaneConnection } from './lane-connection.ts';
 
@@ -36,7 +36,7 @@ export class DeadlineTimer {
 /** Whether a partial request is late, or the connection has been idle for too long. */
 export function findMissedDeadline(
   connection: LaneConnection,
-  settings: Settings<'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
+  settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
   nowMs: number,
 ): 'request' | 'idle' | undefined {
   const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;

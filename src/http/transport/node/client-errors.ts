@@ -1,8 +1,8 @@
 /** Refuses bytes that Node could not read as a request: invalid, too long, or too late. */
 
-import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
 import { MALFORMED_REQUEST } from '../../message/refusal-reply.ts';
+import type { HttpSettings } from '../../settings.ts';
 import { refuseLateness } from '../connections/timeouts.ts';
 
 /** An error of the connection, or of Node's parser, which then has a reason. */
@@ -11,7 +11,7 @@ export type ClientError = NodeJS.ErrnoException & { readonly reason?: string };
 /** Undefined if the connection failed, not the bytes. */
 export function describeClientError(
   { code = '', reason = '' }: ClientError,
-  settings: Settings<'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>,
+  settings: Pick<HttpSettings, 'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>,
 ): RequestError | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `headers: got more than ${settings.headerBytesMax} bytes, expected at most ${settings.headerBytesMax}`;

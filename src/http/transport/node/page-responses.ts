@@ -1,6 +1,5 @@
 /** Pages, the dashboard and the health of the service: what is answered without a key. */
 
-import type { Settings } from '../../../config/settings.ts';
 import type { RequestError } from '../../../info/request-error.ts';
 import type { LiveState } from '../../../replica/live-state.ts';
 import type { WantedClient } from '../../../upstream/channel/wanted.ts';
@@ -11,6 +10,7 @@ import { type DiskReport, readHealth, type ServiceHealth } from '../../pages/hea
 import { formatHome } from '../../pages/home.ts';
 import { formatLlms } from '../../pages/llms.ts';
 import { formatOpenApi } from '../../pages/openapi.ts';
+import type { HttpSettings } from '../../settings.ts';
 import type { HttpExchange } from './request-stream.ts';
 import { sendPage, writeHead } from './send.ts';
 
@@ -24,7 +24,7 @@ export interface PageParts {
   readonly wanted?: WantedClient | undefined;
   /** Of the data folder, as far as it is known. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
-  readonly settings: Settings<'explorerUrl'>;
+  readonly settings: Pick<HttpSettings, 'explorerUrl'>;
 }
 
 export class PageResponses {

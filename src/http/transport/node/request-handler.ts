@@ -1,7 +1,6 @@
 /** The transport on Node's HTTP server: reads a request, asks for the reply, and sends it. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
 import type { Answers } from '../../answering/answers.ts';
 import type { RequestCounters } from '../../answering/counters.ts';
@@ -9,6 +8,7 @@ import type { QuestionHead } from '../../answering/question-head.ts';
 import { BodySource } from '../../answering/question-source.ts';
 import { NO_TYPE, type Reply } from '../../message/reply.ts';
 import { pageOf } from '../../message/request-head.ts';
+import type { HttpSettings } from '../../settings.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
 import { readBody } from './body.ts';
@@ -21,7 +21,7 @@ export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;
   readonly counters: RequestCounters;
   readonly unfinished: UnfinishedBytes;
-  readonly settings: Settings<'bodyBytesMax' | 'explorerUrl'>;
+  readonly settings: Pick<HttpSettings, 'bodyBytesMax' | 'explorerUrl'>;
 }
 
 /** Undefined if the response, a page, has been sent already. */

@@ -5,13 +5,13 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import type { Settings } from '../../../config/settings.ts';
 import type { RequestError } from '../../../info/request-error.ts';
 import type { RequestCounters } from '../../answering/counters.ts';
 import { replyToBadBytes } from '../../message/refusal-reply.ts';
 import { NO_TYPE, type Reply } from '../../message/reply.ts';
 import { ReplyText } from '../../message/reply-text.ts';
 import { findRoute, INFO_METHODS, refuseMethod } from '../../message/router.ts';
+import type { HttpSettings } from '../../settings.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import {
   chooseWebSocket,
@@ -29,7 +29,8 @@ export interface UpgradesAndErrorsParts {
   /** Opens WebSocket connections, or returns why a handshake is refused. */
   readonly push: { accept(handshake: Handshake, secret: string): RequestError | undefined };
   readonly counters: RequestCounters;
-  readonly settings: Settings<
+  readonly settings: Pick<
+    HttpSettings,
     'headerBytesMax' | 'headerTimeout' | 'requestTimeout' | 'idleTimeout'
   >;
 }

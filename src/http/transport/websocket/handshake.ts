@@ -9,9 +9,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
-import type { Settings } from '../../../config/settings.ts';
 import { RequestError } from '../../../info/request-error.ts';
 import { findRoute } from '../../message/router.ts';
+import type { HttpSettings } from '../../settings.ts';
 import { WINDOW_BITS } from './frame-writer.ts';
 
 /** How long a client may take to answer the close frame while the service is running. */
@@ -37,13 +37,13 @@ export interface Handshake {
 }
 
 export class Handshakes {
-  readonly #settings: Settings<'bodyBytesMax'>;
+  readonly #settings: Pick<HttpSettings, 'bodyBytesMax'>;
   readonly #server: WebSocketServer;
   readonly #compressingServer: WebSocketServer;
   /** Why `ws` refused the last handshake. */
   #refusal: RequestError | undefined;
 
-  constructor(settings: Settings<'bodyBytesMax'>) {
+  constructor(settings: Pick<HttpSettings, 'bodyBytesMax'>) {
     this.#settings = settings;
     this.#server = this.#createServer();
     this.#compressingServer = this.#createServer(COMPRESSION);
@@ -78,7 +78,7 @@ export class Handshakes {
 /** The types of ws do not have its `closeTimeout` yet. */
 function createOptions({
   bodyBytesMax,
-}: Settings<'bodyBytesMax'>): ServerOptions & { closeTimeout: number } {
+}: Pick<HttpSettings, 'bodyBytesMax'>): ServerOptions & { closeTimeout: number } {
   return {
     noServer: true,
     clientTracking: false,

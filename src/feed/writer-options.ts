@@ -1,21 +1,9 @@
-/** The settings of commands that write blocks: `append` and `serve --feed`. */
+/** What the settings of a feed mean for the writer of its blocks. */
 
-import type { Settings } from '../config/settings.ts';
 import { UsageError } from '../config/usage-error.ts';
-import { RETENTION_SETTINGS, retentionOf } from '../replica/retention.ts';
-import { WRITER_SETTINGS } from '../replica/storage.ts';
+import { retentionOf } from '../replica/retention.ts';
 import type { BlockWriterOptions } from './block-writer.ts';
-
-export const FEED_SETTINGS = [
-  ...WRITER_SETTINGS,
-  'natsWait',
-  'snapshotEvery',
-  'snapshotKeep',
-  'blockBytesMax',
-  'aheadMax',
-  ...RETENTION_SETTINGS,
-] as const;
-export type FeedSettings = Settings<(typeof FEED_SETTINGS)[number]>;
+import type { FeedSettings } from './settings.ts';
 
 /** Refuses retention settings for a ledger on NATS, where they have no effect. */
 export function checkFeedSettings({ ledger, ...chosen }: FeedSettings): void {

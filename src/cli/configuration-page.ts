@@ -1,22 +1,19 @@
-/** Generates docs/reference/settings.md from the table of settings; as a program, prints it. */
+/** Generates docs/reference/settings.md from the declared settings; run as a program, prints the page. */
 
 import { fileURLToPath } from 'node:url';
-import {
-  describeFile,
-  describeNeed,
-  SETTING_GROUPS,
-  type Setting,
-  type SettingGroup,
-} from './settings.ts';
+import { describeFile, describeNeed, type Setting, type SettingGroup } from '../config/setting.ts';
+import { SETTING_GROUPS } from './all-settings.ts';
 
 const INTRODUCTION = `# Configuration
 
-Every setting has a flag and an environment variable; the flag wins. One that may hold a key or a password
-can be given in a file, too. \`perpinfo COMMAND --help\` lists the settings of a command. All bad settings
-are reported together, with exit code 2. So is a flag that is given twice, or has no effect without another
-one; a variable without effect is only a warning. Limits are per worker.
+Every setting has a flag and an environment variable; the flag wins. A setting that may hold a key or a
+password can also be given in a file. \`perpinfo COMMAND --help\` lists the settings of a command, in the
+groups of this page.
 
-This page is generated from \`src/config/settings.ts\` by \`npm run docs:configuration\`.
+All invalid settings are reported together, with exit code 2. A flag is invalid, too, if it is given twice,
+or has no effect without another flag. A variable without effect is only a warning. Limits are per worker.
+
+This page is generated from the \`settings.ts\` of each folder in \`src/\` by \`npm run docs:configuration\`.
 `;
 
 export function formatConfiguration(): string {

@@ -1,0 +1,43 @@
+/** The settings of commands that write blocks: `append`, `follow` and `serve`. */
+
+import type { Declarations, SettingValues } from '../config/setting.ts';
+import { bytes, milliseconds, standardInput } from '../config/value-types.ts';
+import { LEDGER_WRITER_SETTINGS, NATS_WAIT_SETTINGS } from '../ledger/settings.ts';
+import { RETENTION_SETTINGS, SNAPSHOT_SETTINGS } from '../replica/settings.ts';
+
+/** What a block must be to be appended. */
+export const BLOCK_SETTINGS = {
+  blockBytesMax: {
+    group: 'Blocks from a feed',
+    type: bytes({ from: 1024, to: 1 << 30 }),
+    needs: ['writer'],
+    default: 1_048_576,
+    help: 'maximum size of a block, which is one line',
+  },
+  aheadMax: {
+    group: 'Blocks from a feed',
+    type: milliseconds({ from: 0 }),
+    needs: ['writer'],
+    default: 300_000,
+    help: "refuse a block whose time is further ahead of this machine's clock; 0 for no limit",
+  },
+} as const satisfies Declarations;
+
+/** Which feed a service reads. */
+export const FEED_CHOICE_SETTINGS = {
+  feed: {
+    group: 'Most used',
+    type: standardInput,
+    default: undefined,
+    help: 'append blocks from this source: - for standard input',
+  },
+} as const satisfies Declarations;
+
+export const FEED_SETTINGS = {
+  ...LEDGER_WRITER_SETTINGS,
+  ...NATS_WAIT_SETTINGS,
+  ...SNAPSHOT_SETTINGS,
+  ...BLOCK_SETTINGS,
+  ...RETENTION_SETTINGS,
+} as const satisfies Declarations;
+export type FeedSettings = SettingValues<typeof FEED_SETTINGS>;

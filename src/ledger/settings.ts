@@ -1,0 +1,91 @@
+/** The settings of a ledger: where it is, and how it is opened. */
+
+import { NATS_ADDRESS_EXPECTED } from '../config/nats-address.ts';
+import {
+  completeSetting,
+  type Declaration,
+  type Declarations,
+  type SettingValues,
+} from '../config/setting.ts';
+import {
+  milliseconds,
+  natsAddress,
+  replicationFactor,
+  switchType,
+  text,
+} from '../config/value-types.ts';
+
+const HOUR_MS = 3_600_000;
+
+const LEDGER = {
+  group: 'Ledger on NATS',
+  type: natsAddress,
+  default: undefined,
+  inFile: true,
+  help: `ledger on NATS JetStream, ${NATS_ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
+} as const satisfies Declaration;
+
+/** Where a ledger and its keys are: in a folder, or on NATS. */
+export const STORAGE_SETTINGS = {
+  data: {
+    group: 'Most used',
+    type: text('DIR'),
+    replacedBy: completeSetting('ledger', LEDGER),
+    help: 'folder of the ledger, its snapshots and its archive; with --ledger, only of snapshots and archive',
+  },
+  ledger: LEDGER,
+  natsReplicas: {
+    group: 'Ledger on NATS',
+    type: replicationFactor,
+    needs: ['nats'],
+    default: 1,
+    help: 'replication factor: 1 or 3',
+  },
+  natsCreds: {
+    group: 'Ledger on NATS',
+    type: text('FILE'),
+    needs: ['nats'],
+    default: undefined,
+    help: 'credentials of a NATS user, as nsc writes them',
+  },
+  natsCa: {
+    group: 'Ledger on NATS',
+    type: text('FILE'),
+    needs: ['nats'],
+    default: undefined,
+    help: 'certificate authority of the NATS servers, for TLS',
+  },
+} as const satisfies Declarations;
+
+/** For processes that nobody watches: they wait longer for NATS than a command does. */
+export const NATS_WAIT_SETTINGS = {
+  natsWait: {
+    group: 'Ledger on NATS',
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    needs: ['nats'],
+    default: 60_000,
+    help: 'how long a service, or append, waits at its start for NATS servers that cannot be reached',
+  },
+} as const satisfies Declarations;
+
+export const LEDGER_WRITER_SETTINGS = {
+  ...STORAGE_SETTINGS,
+  ledgerRetry: {
+    group: 'Ledger on NATS',
+    type: milliseconds({ from: 0, to: HOUR_MS }),
+    needs: ['writer', 'nats'],
+    default: 30_000,
+    help: 'how long to retry an append that NATS does not acknowledge',
+  },
+  acceptLoss: {
+    group: 'Ledger on NATS',
+    type: switchType,
+    needs: ['writer', 'nats'],
+    default: false,
+    help: 'continue even if the ledger on NATS has lost acknowledged blocks',
+  },
+} as const satisfies Declarations;
+
+export type StorageSettings = SettingValues<typeof STORAGE_SETTINGS> &
+  Partial<SettingValues<typeof NATS_WAIT_SETTINGS>>;
+export type LedgerWriterSettings = StorageSettings & SettingValues<typeof LEDGER_WRITER_SETTINGS>;
