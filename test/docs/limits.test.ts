@@ -33,23 +33,23 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   '`&`, `,`, `%` and `+` of a query, each': [
     ['count', 'http/message/parse-limits.ts QUERY_MARKS_MAX'],
   ],
-  'tags of an `If-None-Match` that are looked at': [
+  'tags of an `If-None-Match` that are compared': [
     ['count', 'http/message/entity-tag.ts TAGS_MAX'],
   ],
-  'all requests that have not come whole, or wait behind another': [
+  'incomplete requests, and requests that wait behind another request, together': [
     ['bytes', 'http/transport/connections/unfinished-bytes.ts UNFINISHED_BYTES_MAX'],
     ['bytes', 'http/transport/connections/unfinished-bytes.ts UNCOUNTED_BYTES_MAX'],
   ],
-  'bytes of a longer body, read to drop them': [
+  'bytes of a longer body that are read and dropped': [
     ['bytes', 'http/message/request-head.ts DISCARDED_BYTES_MAX'],
   ],
   'time for a whole request': [['ms', 'requestTimeout']],
   'time between requests, or with a response unread': [['ms', 'idleTimeout']],
-  'pipelined requests answered in one go': [
+  'pipelined requests answered at once': [
     ['count', 'http/transport/lane/lane-responder.ts SHARE_REQUESTS_MAX'],
     ['bytes', 'http/transport/lane/lane-responder.ts SHARE_BYTES_MAX'],
   ],
-  'bytes read for one go': [
+  'bytes read at once': [
     ['bytes', 'http/transport/lane/fast-lane.ts TURN_BYTES'],
     ['count', 'http/transport/lane/fast-lane.ts TURN_READS_MAX'],
     ['bytes', 'http/transport/connections/shared-reads.ts READ_BYTES'],
@@ -57,7 +57,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'requests without a known key, path or method': [['count', 'http/answering/peer.ts PROBES_MAX']],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
-  'refusals at no weight that the key causes': [
+  'refusals that the key does not pay for': [
     ['count', 'http/answering/refusal-pace.ts INTERVAL_REFUSALS_MAX'],
     ['ms', 'http/answering/refusal-pace.ts INTERVAL_MS'],
   ],
@@ -77,14 +77,14 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/answering/long-answers.ts WAITING_MAX'],
     ['count', 'http/answering/long-answers.ts KEY_WAITING_MAX'],
   ],
-  'long answers that are not read: about many accounts, the past, forwarded ones': [
+  'long answers that the client has not read: about many accounts, the past, forwarded questions': [
     ['bytes', 'http/answering/unsent-bytes.ts UNSENT_BYTES_MAX'],
   ],
-  'buffers of long answers, kept for reuse': [
+  'reusable buffers of long answers': [
     ['count', 'http/answering/long-answers.ts SPARE_MAX'],
     ['bytes', 'info/answer-writer.ts BYTES_KEPT_MAX'],
   ],
-  'answers kept for the next to ask': [['bytes', 'http/answering/account-answers.ts RING_BYTES']],
+  'cached answers about accounts': [['bytes', 'http/answering/account-answers.ts RING_BYTES']],
   'answers about the past that are computed in turns': [
     ['count', 'http/answering/past-answers.ts JOBS_MAX'],
     ['count', 'http/answering/past-answers.ts KEY_JOBS_MAX'],
@@ -96,15 +96,15 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'further requests read while an answer is pending': [
     ['bytes', 'http/transport/connections/client-connection.ts READ_AHEAD_BYTES_MAX'],
   ],
-  'blocks that made positions smaller, looked at for liquidations': [
+  'blocks that made positions smaller and are checked for liquidations': [
     ['count', 'info/liquidation-history.ts BLOCKS_MAX'],
   ],
   'rows of a series': [['count', 'info/time-range.ts POINTS_MAX']],
-  'times of the archive kept for the search': [
+  'cached times of the archive': [
     ['count', 'archive/archive.ts TIMES_KEPT_MAX'],
     ['count', 'archive/archive.ts SPANS_KEPT_MAX'],
   ],
-  'refusals kept of unknown types': [
+  'cached refusals of unknown types': [
     ['count', 'info/registry.ts UNKNOWN_TYPES_MAX'],
     ['count', 'info/registry.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
@@ -114,18 +114,20 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   subscriptions: [['count', 'pushSubscriptionsMax']],
   message: [['bytes', 'bodyBytesMax']],
   'fragments of a message': [['count', 'http/transport/websocket/handshake.ts FRAGMENTS_MAX']],
-  'reads that a message arrives in': [
+  'reads for one message': [
     ['count', 'http/transport/websocket/handshake.ts FRAGMENTS_MAX'],
     ['count', 'http/transport/websocket/handshake.ts READ_BYTES_MIN'],
   ],
   'time for a message': [['ms', 'requestTimeout']],
-  'pings, and pongs to none of our pings': [
+  'pings, and pongs without a ping of the server': [
     ['count', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_MAX'],
     ['perMs', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_PER_MS'],
   ],
   'posts whose answer is pending': [['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX']],
-  'a refused frame in its error': [['count', 'http/push/error-frames.ts ECHO_LENGTH_MAX']],
-  'unacknowledged bytes after a ping before states wait': [
+  'length of a refused frame that its error repeats': [
+    ['count', 'http/push/error-frames.ts ECHO_LENGTH_MAX'],
+  ],
+  'unacknowledged bytes after a ping before answers wait': [
     ['bytes', 'http/transport/websocket/outbox.ts WINDOW_BYTES'],
     ['bytes', 'http/push/connection-subscriptions.ts GATHERED_BYTES_MAX'],
   ],
@@ -147,15 +149,11 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'accounts noted as asked for in a second': [
     ['count', 'upstream/channel/interest-batch.ts ITEMS_MAX'],
   ],
-  'accounts that are read again and again': [
-    ['count', 'upstream/follower/follow-session.ts WATCHED_MAX'],
-  ],
-  'accounts whose mode is remembered': [
-    ['count', 'upstream/follower/accounts/mode-reader.ts USERS_MAX'],
-  ],
+  'followed accounts': [['count', 'upstream/follower/follow-session.ts WATCHED_MAX']],
+  'cached modes of accounts': [['count', 'upstream/follower/accounts/mode-reader.ts USERS_MAX']],
   'time without a request for an account': [['ms', 'followForget']],
   'accounts that are subscribed to': [['count', 'followUsersMax']],
-  'accounts read at a time because they are due': [
+  'accounts read at the same time because they are due': [
     ['count', 'upstream/follower/follow-session.ts READS_MAX'],
   ],
   "questions of a key in the follower's queue": [
@@ -167,7 +165,7 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'weight asked of the exchange in a minute, and so new accounts in the ledger': [
     ['count', 'followBudget'],
   ],
-  'answers kept of forwarded questions': [
+  'cached answers to forwarded questions': [
     ['count', 'upstream/client/answers/answer-cache.ts ANSWERS_MAX'],
     ['bytes', 'upstream/client/answers/answer-cache.ts BYTES_MAX'],
     ['ms', 'forwardKeep'],

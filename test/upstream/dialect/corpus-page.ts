@@ -5,30 +5,32 @@ import { type CorpusAccount, followCorpus, loadLeftOut, type RecordedAccount } f
 
 const INTRODUCTION = `# Recorded accounts
 
-Answers of the real exchange that stand in public repositories, as fixtures, samples and examples. Each is
-followed by the follower's own code with the marks of the answer itself, recorded in a ledger, and asked for
-again; each figure is compared with the recording. Amounts are equal if the exchange's text is the nearest double
-of ours, \`returnOnEquity\` and \`liquidationPx\` if they differ by at most 1e-9. An account that our rules do not
-reproduce is passed on: it is answered with the exchange's own answer, and never recorded with a guess.
+This page shows which real accounts of Hyperliquid perpinfo reproduces exactly. The accounts are answers of the real
+exchange that are published in public repositories, as fixtures, samples and examples.
 
-The recordings are in \`test/recorded/corpus\`, with their origin, what was cut, and addresses replaced. This page
-is generated from them by \`npm run docs:accounts\`.
+Each answer is followed with the marks of the answer itself, recorded in a ledger, and asked for again. Then each figure
+is compared with the recording. An amount is equal if the exchange's text is the nearest double of perpinfo's amount.
+\`returnOnEquity\` and \`liquidationPx\` are equal if they differ by at most 1e-9. An account that perpinfo's rules do
+not reproduce is passed on: clients get the exchange's own answer, and nothing is recorded.
+
+The recordings are in \`test/recorded/corpus\`, with their origin and a note of what was cut. Their addresses are
+replaced. This page is generated from the recordings by \`npm run docs:accounts\`.
 `;
 
 const LEGEND = `
-Value is that of the account on its dex. Figures are those that are equal, of those compared; where an account is
-passed on, only those that are computed from others are compared. In brackets is what we do not know of it. A follower
-would ask for the spot balance that the recordings lack.
+In the table, "value" is the value of the account on its dex. "figures" counts the equal figures and the compared
+figures. If an account is passed on, only figures that are computed from other figures are compared, and the reason is
+in brackets. A follower would also ask for the spot balance, which the recordings do not have.
 `;
 
 const ORIGINS = `
-## What they are, and where they come from
+## What the accounts are, and where they come from
 `;
 
 const LEFT_OUT = `
-## Not recordings
+## Samples that are left out
 
-Samples that look like answers of the exchange, and are none, or not whole ones: nothing can be shown with them.
+These samples look like answers of the exchange, but they are invented or incomplete, so they cannot show anything.
 `;
 
 export function formatCorpusPage(accounts = followCorpus()): string {

@@ -71,6 +71,6 @@ test('docs/reference/recorded-accounts.md is what the corpus gives: npm run docs
 test("the README's figures on exactness are those of the corpus", () => {
   const { accounts, recorded, reproduced } = totalsOf(ACCOUNTS);
   const count = reproduced.toLocaleString('en-US');
-  const claim = `of ${accounts} recorded accounts of the exchange, ${recorded} are reproduced: all their ${count} figures`;
+  const claim = `all ${count} figures of ${recorded} accounts, out of ${accounts} [recorded accounts]`;
   assert.ok(readDocument('README.md').replace(/\s+/g, ' ').includes(claim), claim);
 });
