@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describeFile, describeNeed, type Setting, type SettingGroup } from '../config/setting.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
 
-const INTRODUCTION = `# Configuration
+const INTRODUCTION = `# Settings
 
 Every setting has a flag and an environment variable; the flag wins. A setting that may hold a key or a
 password can also be given in a file. \`perpinfo COMMAND --help\` lists the settings of a command, in the
