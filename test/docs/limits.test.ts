@@ -63,7 +63,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   ],
   'requests that wait for a height': [
     ['count', 'replica/live-state.ts WAITERS_MAX'],
-    ['count', 'http/answering/answers.ts KEY_WAITS_MAX'],
+    ['count', 'http/answering/present-answers.ts KEY_WAITS_MAX'],
   ],
   'time that a request waits for a height': [['ms', 'minHeightWait']],
   'accounts in a question': [

@@ -63,12 +63,13 @@ test('what is refused after all is given back', async (context) => {
 
 test('an answer that was begun again and again, because it is too long, is charged', async (context) => {
   const ask = await startWithBudget(context);
-  const refusals = [
-    { refusal: new RequestError('overloaded', 'too much is unread'), left: WEIGHT },
-    { refusal: new RequestError('overloaded', 'users: too many', 'users'), left: 0 },
+  const tooLong = new RequestError('overloaded', 'users: too many', 'users');
+  const outcomes = [
+    { outcome: new RequestError('overloaded', 'too much is unread'), left: WEIGHT },
+    { outcome: new AbandonedAnswer(tooLong, Number.POSITIVE_INFINITY), left: 0 },
   ];
-  for (const { refusal, left } of refusals) {
-    context.mock.method(LongAnswers.prototype, 'write', async () => refusal);
+  for (const { outcome, left } of outcomes) {
+    context.mock.method(LongAnswers.prototype, 'write', async () => outcome);
     assert.deepEqual(await ask(BATCH), { status: 503, remaining: String(left) });
     context.mock.restoreAll();
   }

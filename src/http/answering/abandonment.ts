@@ -99,11 +99,12 @@ export interface Requester {
   readonly abandonment: Abandonment;
 }
 
-/** An answer that was given up; what was not worked is not charged. */
+/** An answer that was given up; what was not worked is refunded. */
 export class AbandonedAnswer {
   readonly refusal: RequestError;
   readonly #workedMs: number;
 
+  /** `workedMs` is infinite if the work took more than the answer weighs: then nothing is refunded. */
   constructor(refusal: RequestError, workedMs: number) {
     this.refusal = refusal;
     this.#workedMs = workedMs;

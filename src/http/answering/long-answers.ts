@@ -236,8 +236,13 @@ export class LongAnswers {
     const { out, steps } = this.#draftOf(job, state);
     const isInOneGo = job.attempts === ATTEMPTS_MAX;
     while (steps.next().done !== true) {
-      if (isInOneGo) requireShort(out);
-      else if (performance.now() >= endMs) return false;
+      const excess = isInOneGo ? findOverlength(out) : undefined;
+      if (excess !== undefined) {
+        // The answer was started several times, which took more work than it weighs.
+        job.resolve(new AbandonedAnswer(excess, Number.POSITIVE_INFINITY));
+        return true;
+      }
+      if (!isInOneGo && performance.now() >= endMs) return false;
     }
     const { height, time } = state;
     job.resolve({ height, time, ...this.#handOut(out) });
@@ -275,11 +280,11 @@ export class LongAnswers {
   }
 }
 
-/** Throws if the answer is longer than may be written in one go. */
-function requireShort({ length }: AnswerWriter): void {
-  if (length <= ONE_GO_BYTES_MAX) return;
+/** Why the answer is given up: it is longer than may be written in one go. Undefined if it is not. */
+function findOverlength({ length }: AnswerWriter): RequestError | undefined {
+  if (length <= ONE_GO_BYTES_MAX) return undefined;
   const message =
     `users: the answer has more than ${ONE_GO_BYTES_MAX} bytes and takes longer to write than the ` +
     'time between blocks, expected fewer users';
-  throw new RequestError('overloaded', message, 'users');
+  return new RequestError('overloaded', message, 'users');
 }

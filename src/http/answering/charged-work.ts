@@ -1,0 +1,121 @@
+/**
+ * Work that a request pays for before the work starts, and that may take longer than a turn of the event
+ * loop. The rules are the same for answers about the past, long answers, account reads and forwarded
+ * questions:
+ *
+ *   - The work is charged in the turn in which the key was found to have enough.
+ *   - After a wait the request is admitted again. If its key was revoked meanwhile, the result is dropped,
+ *     and the charge stays.
+ *   - If the work ends without an answer, what was not worked is refunded.
+ */
+
+import type { Admission } from '../../access/admission.ts';
+import type { Key } from '../../access/keys.ts';
+import type { Prepayment } from '../../access/prepayment.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { Reply } from '../message/reply.ts';
+import type { RequestHead } from '../message/request-head.ts';
+import { AbandonedAnswer } from './abandonment.ts';
+import { AnswerFailure } from './answer-failure.ts';
+import type { Peer } from './peer.ts';
+import type { Refusals } from './refusals.ts';
+
+/** A request whose key and question are known. */
+export interface AdmittedRequest {
+  readonly head: RequestHead;
+  readonly peer: Peer;
+  readonly key: Key;
+  readonly question: { readonly type: string; readonly weight: number };
+  /** The transport renders the reply at once: an answer may be a range of the cache. */
+  readonly isRenderedAtOnce: boolean;
+  /** Undefined while nothing is charged. */
+  readonly payment: Prepayment | undefined;
+}
+
+export type ChargedRequest<R extends AdmittedRequest> = R & { readonly payment: Prepayment };
+
+/** What became of the work: an answer, or why there is no answer. */
+type Outcome<T> = T | RequestError | AbandonedAnswer;
+
+/** Makes the reply from the answer; a refusal, if the answer cannot be sent any more. */
+type MakeReply<R, T> = (answer: T, request: R) => Reply | RequestError | Promise<Reply>;
+
+export class ChargedWork {
+  readonly #admission: Admission;
+  readonly #refusals: Refusals;
+
+  constructor(admission: Admission, refusals: Refusals) {
+    this.#admission = admission;
+    this.#refusals = refusals;
+  }
+
+  /** Charges the question's weight, unless the request has been charged before. */
+  charge<R extends AdmittedRequest>(request: R): ChargedRequest<R> {
+    const { key, question } = request;
+    const payment = request.payment ?? this.#admission.payFirst(key, question.weight);
+    return { ...request, payment };
+  }
+
+  /** The reply with the outcome of the work. `drop` is called with an answer that is not sent. */
+  finish<R extends AdmittedRequest, T extends object | undefined>(
+    request: ChargedRequest<R>,
+    outcome: Outcome<T> | Promise<Outcome<T>>,
+    makeReply: MakeReply<ChargedRequest<R>, T>,
+    drop: (answer: T) => void = () => undefined,
+  ): Reply | Promise<Reply> {
+    if (!(outcome instanceof Promise)) return this.#settle(request, outcome, makeReply);
+    return outcome.then(async (late) => {
+      const reply = await this.resume(request, (resumed) => this.#settle(resumed, late, makeReply));
+      if (reply.refusal !== undefined && !isUnanswered(late)) drop(late);
+      return reply;
+    });
+  }
+
+  #settle<R extends AdmittedRequest, T extends object | undefined>(
+    request: ChargedRequest<R>,
+    outcome: Outcome<T>,
+    makeReply: MakeReply<ChargedRequest<R>, T>,
+  ): Reply | Promise<Reply> {
+    const { payment } = request;
+    if (outcome instanceof AbandonedAnswer) {
+      payment.workedOff = Math.max(payment.workedOff, outcome.workedOff(payment.weight));
+      return this.refuse(outcome.refusal, request);
+    }
+    const reply = outcome instanceof RequestError ? outcome : makeReply(outcome, request);
+    return reply instanceof RequestError ? this.refuse(reply, request) : reply;
+  }
+
+  /**
+   * Continues a request after a wait, in which its key may have been revoked. If nothing is charged yet,
+   * the budget may have been spent meanwhile, or the client may be gone.
+   */
+  resume<R extends AdmittedRequest>(
+    request: R,
+    next: (resumed: R) => Reply | Promise<Reply>,
+  ): Reply | Promise<Reply> {
+    const { head, peer, question, payment } = request;
+    const key = this.#refusals.admitHead(head, peer);
+    if (key instanceof Reply) return key;
+    const resumed: R = { ...request, key, isRenderedAtOnce: false };
+    const refusal =
+      payment === undefined
+        ? (peer.abandonment.refusal ?? this.#admission.findShortage(key, question.weight))
+        : undefined;
+    if (refusal !== undefined) return this.refuse(refusal, resumed);
+    try {
+      return next(resumed);
+    } catch (error) {
+      if (error instanceof RequestError) return this.refuse(error, resumed);
+      throw new AnswerFailure(error, { type: question.type, keyId: key.id });
+    }
+  }
+
+  /** Refuses a request, and refunds what was charged for work that was not done. */
+  refuse(refusal: RequestError, { peer, key, question, payment }: AdmittedRequest): Reply {
+    return this.#refusals.refuse(refusal, { peer, key, type: question.type, payment });
+  }
+}
+
+function isUnanswered<T>(outcome: Outcome<T>): outcome is RequestError | AbandonedAnswer {
+  return outcome instanceof RequestError || outcome instanceof AbandonedAnswer;
+}

@@ -1,0 +1,204 @@
+/** Answers from the state of the ledger: at once, or after a wait for a height, an account, or a long answer. */
+
+import type { Admission } from '../../access/admission.ts';
+
+import { type Readings, requireKnown } from '../../info/readings.ts';
+import { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import type { StateView } from '../../state/state.ts';
+import { entityTag, namesTag } from '../message/entity-tag.ts';
+import { Reply } from '../message/reply.ts';
+import type { HttpSettings } from '../settings.ts';
+import { AccountAnswers } from './account-answers.ts';
+import type { AccountReads } from './account-reads.ts';
+import type { AdmittedRequest, ChargedWork } from './charged-work.ts';
+import { isLong, type LongAnswer, type LongAnswers, type LongQuestion } from './long-answers.ts';
+import { Places } from './places.ts';
+import type { QuestionHead } from './question-head.ts';
+import type { ParsedQuestion } from './question-source.ts';
+import type { Readiness } from './readiness.ts';
+
+/** Requests of a key that wait for a height: a part of all that may (replica/live-state.ts). */
+const KEY_WAITS_MAX = 8_192;
+
+/** A request for an answer from the state. */
+export interface PresentRequest extends AdmittedRequest {
+  readonly head: QuestionHead;
+  readonly question: ParsedQuestion;
+  /** The accounts that were read for the request; undefined if the ledger holds all of them. */
+  readonly readings: Readings | undefined;
+}
+
+export interface PresentAnswersParts {
+  readonly live: LiveState;
+  readonly admission: Admission;
+  readonly work: ChargedWork;
+  readonly reads: AccountReads;
+  readonly readiness: Readiness;
+  readonly longAnswers: LongAnswers;
+  readonly settings: Pick<HttpSettings, 'minHeightWait'>;
+}
+
+export class PresentAnswers {
+  readonly #parts: PresentAnswersParts;
+  readonly #accounts = new AccountAnswers();
+  readonly #waits = new Places({
+    what: 'requests that wait for a height',
+    countMax: Number.POSITIVE_INFINITY,
+    keyCountMax: KEY_WAITS_MAX,
+  });
+
+  constructor(parts: PresentAnswersParts) {
+    this.#parts = parts;
+  }
+
+  answer(request: PresentRequest): Reply | Promise<Reply> {
+    const { live, settings } = this.#parts;
+    const { head, key, question } = request;
+    const { state } = live;
+    if (state !== undefined) question.validate(state);
+    const shortage = this.#parts.admission.findShortage(key, question.weight);
+    if (shortage !== undefined) return this.#parts.work.refuse(shortage, request);
+    if (state === undefined || state.height >= head.minHeight) {
+      return this.#answerNow(request, state?.isPartial);
+    }
+    const { abandonment } = request.peer;
+    const refusal = abandonment.refusal ?? this.#waits.findShortage(key.id);
+    if (refusal !== undefined) return this.#parts.work.refuse(refusal, request);
+    this.#waits.take(key.id);
+    return live.waitFor(head.minHeight, settings.minHeightWait, abandonment).then(() => {
+      this.#waits.release(key.id);
+      return this.#parts.work.resume(request, (resumed) =>
+        this.#answerNow(resumed, live.state?.isPartial),
+      );
+    });
+  }
+
+  #answerNow(request: PresentRequest, isPartial = false): Reply | Promise<Reply> {
+    return isPartial ? this.#answerPartial(request) : this.#finish(request);
+  }
+
+  /** Reads what the question is about first, if that is unknown or too old. */
+  #answerPartial(request: PresentRequest): Reply | Promise<Reply> {
+    const { head, peer, key, question } = request;
+    const state = this.#parts.readiness.findState(head.minHeight);
+    if (state instanceof RequestError) return this.#parts.work.refuse(state, request);
+    const overload = this.#parts.readiness.findOverload();
+    if (overload !== undefined) return this.#parts.work.refuse(overload, request);
+    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    const reading = this.#parts.reads.read(
+      state,
+      question.subjects(state),
+      requester,
+      head.accountAgeMsMax,
+    );
+    if (reading === undefined) return this.#finish(request);
+    const charged = this.#parts.work.charge(request);
+    const read = reading.then(({ readings, wasAsked }) => {
+      charged.payment.isDone = wasAsked;
+      return readings;
+    });
+    return this.#parts.work.finish(
+      charged,
+      read,
+      (readings, resumed) => peer.abandonment.refusal ?? this.#finish({ ...resumed, readings }),
+    );
+  }
+
+  #finish(request: PresentRequest): Reply | Promise<Reply> {
+    const state = this.#parts.readiness.findState(request.head.minHeight);
+    if (state instanceof RequestError) return this.#parts.work.refuse(state, request);
+    const overload = this.#parts.readiness.findOverload();
+    if (overload !== undefined) return this.#parts.work.refuse(overload, request);
+    const isPoll = request.head.question !== undefined;
+    return isPoll ? this.#replyToPoll(request, state) : this.#replyWhole(request, state);
+  }
+
+  #replyWhole(request: PresentRequest, state: StateView): Reply | Promise<Reply> {
+    const { question } = request;
+    return isLong(question) ? this.#replyInPieces(request, question) : this.#reply(request, state);
+  }
+
+  #replyInPieces(request: PresentRequest, question: LongQuestion): Reply | Promise<Reply> {
+    const { work, longAnswers, readiness } = this.#parts;
+    const { key, peer } = request;
+    const shortage = longAnswers.findShortage(key.id);
+    if (shortage !== undefined) return work.refuse(shortage, request);
+    const charged = work.charge(request);
+    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    return work.finish(
+      charged,
+      longAnswers.write(question, request.readings, requester),
+      (answer, resumed) => {
+        const state = readiness.findState();
+        if (state instanceof RequestError) return state;
+        return this.#longReply(resumed, state, answer as LongAnswer);
+      },
+      (answer) => answer?.release(true),
+    );
+  }
+
+  #longReply(request: PresentRequest, state: StateView, answer: LongAnswer): Reply {
+    const reply = this.#chargedReply(200, request, state);
+    // Of an answer with parts of the exchange's own, it says neither.
+    if (reply.height >= 0) {
+      reply.height = answer.height;
+      reply.time = answer.time;
+    }
+    reply.body = answer.bytes;
+    reply.releaseBody = answer.release;
+    const isTagged = request.head.question !== undefined && request.readings?.isEmpty !== false;
+    if (isTagged) reply.tag = tagOfLong(request.question, state, answer);
+    return reply;
+  }
+
+  #reply(request: PresentRequest, state: StateView): Reply {
+    const answer = request.question.answer(state, request.readings, this.#accounts);
+    const reply = this.#chargedReply(200, request, state);
+    reply.body = request.isRenderedAtOnce ? answer : answer.toString();
+    return reply;
+  }
+
+  /** The answer, or a 304 if the client has it already. */
+  #replyToPoll(request: PresentRequest, state: StateView): Reply | Promise<Reply> {
+    const { question, head, readings } = request;
+    // The exchange's own answers are not recorded, so nobody knows since when they have been the same.
+    if (readings?.isEmpty === false) return this.#replyWhole(request, state);
+    // What a partial ledger does not hold is refused, whatever the client has of it.
+    if (state.isPartial) requireKnown(state, question.subjects(state), readings);
+    const tag = entityTag(state, question.type, question.changedAt(state));
+    const isUnchanged = namesTag(head.ifNoneMatch, tag);
+    if (!isUnchanged && isLong(question)) return this.#replyInPieces(request, question);
+    const reply = isUnchanged
+      ? this.#chargedReply(304, request, state)
+      : this.#reply(request, state);
+    reply.tag = tag;
+    return reply;
+  }
+
+  #chargedReply(status: number, request: PresentRequest, state: StateView): Reply {
+    const { admission } = this.#parts;
+    const { head, key, question, payment, readings } = request;
+    const reply = new Reply(status, question.type);
+    reply.isPolled = head.question !== undefined;
+    reply.allowance =
+      payment === undefined ? admission.charge(key, question.weight) : payment.keep();
+    reply.height = state.height;
+    reply.time = state.time;
+    if (state.isPartial) {
+      const subjects = question.subjects(state);
+      this.#parts.reads.setProvenance(reply, state, subjects, readings);
+      this.#parts.reads.noteInterest(state, subjects, key.id);
+    }
+    return reply;
+  }
+}
+
+/**
+ * The tag of an answer that took several turns. If a block has come since, nobody knows any more how long
+ * the answer had been the same: its own height is never too early.
+ */
+function tagOfLong(question: ParsedQuestion, state: StateView, { height }: LongAnswer): string {
+  const changedAt = state.height === height ? question.changedAt(state) : height;
+  return entityTag(state, question.type, changedAt);
+}

@@ -1,0 +1,91 @@
+/** Admits requests by their heads, and makes the replies of those that are refused. */
+
+import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
+import type { Allowance } from '../../access/budgets.ts';
+import type { Key } from '../../access/keys.ts';
+import type { Prepayment } from '../../access/prepayment.ts';
+import type { RequestError } from '../../info/request-error.ts';
+import type { LiveState } from '../../replica/live-state.ts';
+import { weighLength } from '../message/parse-limits.ts';
+import { isOurs, refusalReply, replyToPreflight } from '../message/refusal-reply.ts';
+import type { Reply } from '../message/reply.ts';
+import type { RequestHead } from '../message/request-head.ts';
+import { countProbe, type Peer } from './peer.ts';
+
+/** The weight of a refused question. */
+export const REFUSED_WEIGHT = 1;
+/** The weight of a body over the limit: reading it costs as much as the longest body. */
+const TOO_LARGE_WEIGHT = 20;
+
+/** What is known of a request that is refused. */
+export interface Refused {
+  readonly peer: Peer;
+  readonly allow?: string;
+  readonly key?: Key;
+  readonly type?: string | undefined;
+  readonly payment?: Prepayment | undefined;
+  /** The length of a long question that was read, in bytes. */
+  readonly length?: number;
+  /** The rest of the body is not read, so the connection has to be closed. */
+  readonly isUnread?: boolean;
+}
+
+export interface RefusalsParts {
+  readonly live: LiveState;
+  readonly admission: Admission;
+}
+
+export class Refusals {
+  readonly #parts: RefusalsParts;
+
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
+  }
+
+  /** The key of a request, or the reply that its head alone decides. */
+  admitHead(head: RequestHead, peer: Peer): Key | Reply {
+    if (head.routeRefusal !== undefined) {
+      return this.refuse(head.routeRefusal, { peer, allow: head.allow });
+    }
+    if (head.method === 'OPTIONS') return replyToPreflight(head);
+    if (head.secretHash === '') return this.refuse(NO_KEY, { peer });
+    const key = this.#parts.admission.findKey(head.secretHash);
+    if (key === undefined) return this.refuse(UNKNOWN_KEY, { peer });
+    if (head.headRefusal === undefined) return key;
+    return this.refuse(head.headRefusal, { peer, key });
+  }
+
+  refuse(refusal: RequestError, refused: Refused): Reply {
+    const { peer, key, type, allow, payment, isUnread = false } = refused;
+    const { code } = refusal;
+    const reply = refusalReply(refusal, type);
+    if (code === 'method_not_allowed') reply.allow = allow;
+    payment?.giveBack();
+    if (key !== undefined) reply.allowance = this.charge(key, refusal, refused);
+    reply.isLast = isUnread || code === 'body_too_large' || countProbe(code, peer);
+    const state = code === 'behind' ? this.#parts.live.state : undefined;
+    if (state !== undefined) {
+      reply.height = state.height;
+      reply.time = state.time;
+    }
+    return reply;
+  }
+
+  /**
+   * Charges a refusal to the key's budget. Refusals for our own limits and failures are free, but not a
+   * wait for a height that did not come: the client chose the height, and the wait took up a place. Work
+   * that was done and paid for is not charged twice.
+   */
+  charge(
+    key: Key,
+    refusal: RequestError,
+    { payment, length = 0 }: Pick<Refused, 'payment' | 'length'> = {},
+  ): Allowance | undefined {
+    const isFree = isOurs(refusal) || payment?.isDone === true;
+    const weight =
+      refusal.code === 'body_too_large'
+        ? TOO_LARGE_WEIGHT
+        : Math.max(REFUSED_WEIGHT, weighLength(length));
+    return this.#parts.admission.chargeWhatIsLeft(key, isFree ? 0 : weight);
+  }
+}
