@@ -1,6 +1,7 @@
 /**
- * The end of waiting for answers: the client is gone, or the service stops. Each connection has one, and
- * whatever takes longer than a turn for one of its requests ends with it.
+ * Cancels the work on answers when the client is gone, or when the service stops. Each connection has one
+ * `Abandonment`. Work that takes longer than a turn of the event loop registers with the `Abandonment` of
+ * the connection that asked.
  */
 
 import { RequestError } from '../../info/request-error.ts';
@@ -10,7 +11,7 @@ const ANSWER_MS_MAX = 30_000;
 
 export const STOPPING = new RequestError('not_ready', 'the service is stopping');
 
-/** Mostly nobody reads it: a client that is gone ends its side too. */
+/** Mostly nobody reads this refusal: a client that is gone has ended its side too. */
 export const CLIENT_GONE = new RequestError(
   'malformed_request',
   'connection: got its end before the answer was ready, expected it to stay open until then',
@@ -21,14 +22,14 @@ const TOO_LATE = new RequestError(
   `the answer was not ready after ${ANSWER_MS_MAX / 1000} s, the limit: ask for less, or try again`,
 );
 
-/** Called once, with the refusal that the client gets if it still reads. */
+/** Called once, with the refusal that the client gets if the client still reads. */
 type End = (refusal: RequestError) => void;
 
 export class Abandonment {
   #refusal: RequestError | undefined;
   readonly #ends = new Set<End>();
 
-  /** Why nothing more is worked on or waited for; undefined while somebody waits. */
+  /** Why the work was cancelled; undefined while the client waits for its answers. */
   get refusal(): RequestError | undefined {
     return this.#refusal;
   }
@@ -41,7 +42,7 @@ export class Abandonment {
     for (const end of ends) end(refusal);
   }
 
-  /** Has `end` called when it comes to that; not if it has already. */
+  /** Registers a function to be called on cancellation; after a cancellation, the function is never called. */
   add(end: End): void {
     this.#ends.add(end);
   }
@@ -50,7 +51,7 @@ export class Abandonment {
     this.#ends.delete(end);
   }
 
-  /** The same as `add`, and at the latest when an answer takes too long; returns what takes it back. */
+  /** Like `add`, with a deadline after which `end` is called too; returns a function that unregisters `end`. */
   addWithDeadline(end: End): () => void {
     const stop = () => {
       clearTimeout(timer);
@@ -66,12 +67,12 @@ export class Abandonment {
   }
 }
 
-/** What a wait ends with that took too long, or that was given up. */
+/** The result of a wait that was cancelled or took too long. */
 export const LATE = 'late';
 
-/** A wait for something that does not end early by itself. */
+/** A deadline for a promise that cannot be cancelled. */
 export class Wait {
-  /** Resolves when the wait is too long, or nobody waits any more. */
+  /** Resolves after the maximum time, or when the work is cancelled. */
   readonly late: Promise<typeof LATE>;
   #stop: () => void = () => undefined;
 
@@ -87,13 +88,13 @@ export class Wait {
     });
   }
 
-  /** To be called when it is over, in whatever way. */
+  /** To be called when the wait is over, also after a failure. */
   stop(): void {
     this.#stop();
   }
 }
 
-/** Whose answer it is. */
+/** Who asked a question. */
 export interface Requester {
   readonly keyId: string;
   readonly abandonment: Abandonment;
@@ -116,5 +117,5 @@ export class AbandonedAnswer {
   }
 }
 
-/** What an ordinary question takes for each unit of its weight. */
+/** The time that an ordinary question takes for each unit of its weight. */
 const MS_PER_WEIGHT = 0.025;

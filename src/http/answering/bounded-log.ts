@@ -1,8 +1,8 @@
-/** Log lines that clients can cause: only so many a minute, so that nobody can fill a disk with them. */
+/** A rate limit for log lines that clients can cause, so that clients cannot fill the disk. */
 
 import type { Logger } from 'pino';
 
-/** Maximum number of lines in LINES_MS; the rest is only counted. */
+/** Maximum number of lines in LINES_MS; further lines are only counted. */
 const LINES_MAX = 30;
 const LINES_MS = 60_000;
 
@@ -15,7 +15,7 @@ export class BoundedLog {
     this.#log = log;
   }
 
-  /** The first line after others were left out says how many. */
+  /** The first line after others were left out has the number of those, as `leftOut`. */
   write(level: 'info' | 'error', entry: object, message: string): void {
     const nowMs = performance.now();
     const leftOut = Math.max(0, this.#lines - LINES_MAX);

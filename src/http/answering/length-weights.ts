@@ -1,6 +1,6 @@
 /**
- * Questions and messages beyond the length of an ordinary one. They are not read for a key that has less
- * left than they weigh at least, and reading them is charged for, whether there is an answer or not.
+ * Long questions and messages. A long question is read only if the key has at least the weight of the
+ * question's length left. Reading is charged, whether the question is answered or refused.
  */
 
 import type { Admission } from '../../access/admission.ts';
@@ -18,23 +18,23 @@ export class LengthWeights {
     this.#admission = admission;
   }
 
-  /** Why a question of this many bytes is not read. Of short ones, what is wrong with them comes first. */
+  /** Why a question of this many bytes is not read. Short questions are always read first. */
   findSpentBudget(key: Key, length: number): RequestError | undefined {
     if (!isLengthy(length)) return undefined;
     const weight = Math.max(clearinghouseState.weight, weighLength(length));
     return this.#admission.findSpentBudget(key, weight);
   }
 
-  /** Why the key cannot afford a question that was read: then reading it is all that it is charged for. */
+  /** Why the key cannot afford a question that was read; only the reading is charged then. */
   findShortage(key: Key, weight: number, length: number): RequestError | undefined {
     const isShort = this.#admission.findShortage(key, weight)?.code === 'rate_limited';
     if (!isShort) return undefined;
     this.#admission.charge(key, weighLength(length));
-    // With the time in which that comes back as well.
+    // The retry time now includes the charge for the reading.
     return this.#admission.findShortage(key, weight);
   }
 
-  /** Charges for reading a question what its answer or refusal has not been charged. */
+  /** Charges the part of the reading's weight that the answer or refusal was not charged. */
   chargeRest(reply: Reply, key: Key, charged: number, length: number): Reply {
     const { refusal, allowance } = reply;
     const rest = weighLength(length) - charged;

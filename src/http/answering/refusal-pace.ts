@@ -1,7 +1,7 @@
 /**
- * The pace of refusals that nobody pays for. A client that asks again at once when it is refused would
- * otherwise take as much of a worker's time as one that is answered. So each key gets a number of refusals
- * in an interval; further ones wait for the next interval, and their connections with them.
+ * A rate limit for refusals that no budget pays for. A client that asks again immediately after each
+ * refusal would otherwise take as much of a worker's time as a client that is answered. So each key gets a
+ * number of refusals in an interval; further refusals, and their connections, wait for the next interval.
  */
 
 import type { RequestErrorCode } from '../../info/request-error.ts';
@@ -12,10 +12,10 @@ import { TurnOrder } from './turn-order.ts';
 const INTERVAL_MS = 20;
 /** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
 const INTERVAL_REFUSALS_MAX = 10;
-/** One that ends its connection, such as that of a body over the limit, takes as long as so many others. */
+/** A refusal that closes its connection, such as that of a body over the limit, costs as much as five others. */
 const LAST_COUNTS = 5;
 
-/** What a question to the exchange is refused for at no weight, when the exchange was not asked. */
+/** Codes with which a question to the exchange is refused free of charge, if the exchange was not asked. */
 const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
   'not_ready',
   'upstream_failed',
@@ -45,7 +45,7 @@ export class RefusalPace {
   readonly #waiting = new TurnOrder<WaitingRefusal>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** The reply, or a promise of it if the key has had its part of this interval. */
+  /** The reply, or a promise of the reply if the key has used up this interval. */
   pass(reply: Reply, keyId: string, abandonment: Abandonment): Reply | Promise<Reply> {
     const count = reply.isLast ? LAST_COUNTS : 1;
     if (abandonment.refusal !== undefined || this.#tryCount(keyId, count)) return reply;

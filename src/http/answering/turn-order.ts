@@ -1,6 +1,6 @@
 /**
- * The order in which keys have their turns: one after the other, however much each of them asks. The items
- * of one key come in the order in which they were added.
+ * A round-robin queue: keys take turns, so a key that asks much does not delay the other keys. The items of
+ * one key are taken in the order in which they were added.
  */
 
 interface OfKey {
@@ -8,7 +8,7 @@ interface OfKey {
 }
 
 export class TurnOrder<T extends OfKey> {
-  /** The key whose turn is next comes first; none has an empty list. */
+  /** The first key has the next turn. No list is empty. */
   readonly #byKey = new Map<string, T[]>();
 
   get isEmpty(): boolean {
@@ -21,7 +21,7 @@ export class TurnOrder<T extends OfKey> {
     else items.push(item);
   }
 
-  /** Takes the next item of the next key, whose turn is then last again; undefined if there is none. */
+  /** Takes the next item of the next key, which then goes to the end of the queue; undefined if no item may come. */
   take(mayCome: (keyId: string, item: T) => boolean = () => true): T | undefined {
     for (const [keyId, items] of this.#byKey) {
       if (!mayCome(keyId, items[0])) continue;
@@ -33,7 +33,7 @@ export class TurnOrder<T extends OfKey> {
     return undefined;
   }
 
-  /** False if it is not there. */
+  /** False if the item is not in the queue. */
   delete(item: T): boolean {
     const items = this.#byKey.get(item.keyId);
     const index = items?.indexOf(item) ?? -1;

@@ -1,21 +1,21 @@
 /**
- * A text that costs far more to parse than any question: 64 KiB of nested arrays or of numbers take a
- * hundred times as long as an answer, 1 KiB of nested arrays ten times as long. No question comes near
- * these counts, so such texts are refused unparsed.
+ * Limits on texts that cost far more to parse than any question: 64 KiB of nested arrays or of numbers take
+ * a hundred times as long as an answer, 1 KiB of nested arrays ten times as long. No question comes near
+ * these limits, so a text over a limit is refused without being parsed.
  */
 
-/** Of each of these, in strings as well. */
+/** Maximum number of each of these characters, inside strings as well. */
 const MARKS_MAX = 256;
 const MARKS = ['[', '{', ':'] as const;
-/** A question about many accounts has one for each of them. */
+/** Maximum number of commas: a question about many accounts has a comma for each account. */
 const COMMAS_MAX = 2048;
-/** Of each of these in a query string, where a list has one for each item. */
+/** Characters that are limited in a query string, where a list has one for each item. */
 const QUERY_MARKS = ['&', ',', '%', '+'] as const;
 const QUERY_MARKS_MAX = 1024;
 /** Texts up to this length cost little, if they have no more marks than that. */
 const CHEAP_LENGTH = 1024;
 
-/** Whether a text of this many bytes may cost much: then its key has something left before it is read. */
+/** Whether parsing a text of this many bytes may be expensive, so that the key's budget is checked first. */
 export function isLengthy(length: number): boolean {
   return length > CHEAP_LENGTH;
 }
@@ -23,12 +23,12 @@ export function isLengthy(length: number): boolean {
 /** Bytes that cost about as much to read as an answer of this weight: 1. */
 const BYTES_PER_WEIGHT = 8192;
 
-/** What a question of this many bytes weighs at least, since it has to be read. */
+/** The minimum weight of a question of this many bytes, since the question has to be read. */
 export function weighLength(length: number): number {
   return Math.max(1, Math.ceil(length / BYTES_PER_WEIGHT));
 }
 
-/** What there is too much of, as an error message has it; undefined if it may be parsed. */
+/** Describes for an error message which limit the text exceeds; undefined if the text may be parsed. */
 export function findExcess(text: string): string | undefined {
   if (text.length <= MARKS_MAX) return undefined;
   const mark = MARKS.find((each) => hasMore(text, each, MARKS_MAX));
@@ -43,7 +43,7 @@ export function findQueryExcess(query: string): string | undefined {
   return mark === undefined ? undefined : `more than ${QUERY_MARKS_MAX} of "${mark}"`;
 }
 
-/** Whether a text has a character more often; it is read no further than that. */
+/** Whether a text has more than `max` of a character; the search stops there. */
 export function hasMore(text: string, character: string, max: number): boolean {
   let place = -1;
   for (let found = 0; found <= max; found++) {

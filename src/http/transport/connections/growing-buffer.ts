@@ -1,11 +1,12 @@
-/** A buffer that takes one read after the other. */
+/** A buffer to which one read after the other is appended. */
 
 /** A buffer of this size is cheap to keep: the next request can use it again. */
 export const SMALL_SIZE = 1 << 10;
 
 /**
- * The buffer, of which so much is used, with room for so many bytes. It grows by an eighth: doubled, it
- * would take up to twice its bytes; made to measure, it would be copied at each of many tiny reads.
+ * The buffer with room for `length` bytes: the same buffer, or a larger copy of its used part. The size
+ * grows by an eighth. Doubling would take up to twice the memory; an exact size would need a copy at each
+ * of many tiny reads.
  */
 export function makeRoom(buffer: Buffer, usedLength: number, length: number): Buffer {
   if (length <= buffer.length) return buffer;

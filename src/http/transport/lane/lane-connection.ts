@@ -38,26 +38,26 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   /** When the client last sent something, or had taken all its responses. */
   activeMs: number;
   hasAsked = false;
-  /** It is part of the turn that is being gathered. */
+  /** The connection is part of the turn that is being gathered. */
   isQueued = false;
   /** The kept bytes wait for the next turn; the client is not read from. */
   isHeld = false;
-  /** Its reply is pending, or a long body is still being sent: further requests wait. */
+  /** A reply is pending, or a long body is still being sent: further requests wait. */
   isWaiting = false;
-  /** Its responses are not all written to the system yet. */
+  /** Not all responses are written to the system yet. */
   isSending = false;
-  /** Node's server has it now, or it was cut off. */
+  /** The connection has moved to Node's server, or was closed after a bug. */
   hasLeft = false;
   /** Connection: close has been sent, or nothing is read after the pending reply. */
   isOver = false;
   #isClosed = false;
-  /** The range of its read in the turn's bytes; empty if older bytes are kept. */
+  /** The range of the connection's read in the turn's bytes; empty if older bytes are kept. */
   readStart = 0;
   readEnd = 0;
   /** Bytes of earlier turns; they begin with a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
-  /** Responses that are to be sent, and the last of them if its body is long. */
+  /** Responses that are to be sent; `longReply` is the last of them, if its body is long. */
   text = '';
   longReply: Reply | undefined;
   head: LaneHead | undefined;
@@ -105,7 +105,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     return this.#keptLength;
   }
 
-  /** Appends bytes to those that are kept; of a client that is gone, nothing is. */
+  /** Appends bytes to those that are kept, unless the client is gone. */
   keep(bytes: Buffer, start: number, end: number): void {
     if (this.#isClosed) return;
     const length = this.#keptLength + end - start;
@@ -119,7 +119,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     if (length === 0) return;
     if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
-    // A client that sends one request in parts sends all of them so.
+    // A small buffer is not released: a client that sends one request in parts sends all requests in parts.
     if (this.#keptLength === 0 && this.#kept.length > SMALL_SIZE) this.#keepIn(NOTHING);
   }
 
@@ -129,13 +129,13 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     this.#reader.noteKept(this, buffer.length);
   }
 
-  /** The time in which the client was not read from does not count against it. */
+  /** Deadlines do not count the time in which the client was not read from. */
   restartDeadlines(nowMs: number): void {
     this.activeMs = nowMs;
     if (this.begunMs > 0) this.begunMs = nowMs;
   }
 
-  /** Clears what is known of the request that was just answered. */
+  /** Clears the state of the request that was just answered. */
   expectNext(): void {
     this.begunMs = 0;
     this.isHeadAdmitted = false;
