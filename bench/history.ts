@@ -23,6 +23,7 @@ import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
 import { openStorage, type Storage } from '../src/replica/storage.ts';
 import { Random } from '../src/simulator/random.ts';
 import { createSimulator } from '../src/simulator/simulator.ts';
+import { FOLDER_ONLY } from '../tools/harness/data-directory.ts';
 import { benchArchiveMemory } from './archive-memory.ts';
 import { runBench } from './frame.ts';
 import { compare } from './measure.ts';
@@ -183,8 +184,7 @@ function countVersions(opened: Archive, { state }: Replica): number {
 const blocks = Number(process.argv[2] ?? BLOCKS_DEFAULT);
 await runBench(async ({ folder: data }) => {
   const bytes = await writeLedger(data, blocks);
-  const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
-  const storage = await openStorage({ data, ...nats });
+  const storage = await openStorage({ ...FOLDER_ONLY, data });
   const { replica, goal } = await benchArchiver(data, storage);
   const { size } = statSync(path.join(archiveFolder(data), 'data.mdb'));
   const opened = await openArchive(data);

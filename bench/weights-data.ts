@@ -4,13 +4,12 @@
  * maintenance margin, so that each block that makes a position smaller liquidates it.
  */
 
-import { keepArchive } from '../src/archive/keep-archive.ts';
 import { USD_DECIMALS } from '../src/events/fields.ts';
 import { formatUnits } from '../src/exact/decimal.ts';
-import { openStorage } from '../src/replica/storage.ts';
 import { Random } from '../src/simulator/random.ts';
 import { createSimulator, type Simulator } from '../src/simulator/simulator.ts';
 import type { StateView } from '../src/state/state.ts';
+import { archiveOnce } from '../test/archive/archived.ts';
 import { appendChunks } from '../tools/harness/data-directory.ts';
 import { usersOf } from './dataset.ts';
 
@@ -55,7 +54,7 @@ export async function buildWeightsData(folder: string): Promise<WeightsData> {
     }
   }
   await appendChunks(folder, read(), { snapshotEvery: BLOCKS });
-  await archive(folder);
+  await archiveOnce(folder);
   const { state } = simulator;
   const users = pickUsers(usersOf(state));
   return { users, height: state.height, firstTime, lastTime: state.time };
@@ -64,15 +63,6 @@ export async function buildWeightsData(folder: string): Promise<WeightsData> {
 function pickUsers(users: readonly string[]): string[] {
   const random = new Random('users');
   return Array.from({ length: USERS_ASKED }, () => users[random.below(users.length)]);
-}
-
-async function archive(data: string): Promise<void> {
-  const nats = { ledger: undefined, natsReplicas: 1, natsCreds: undefined, natsCa: undefined };
-  const storage = await openStorage({ data, ...nats });
-  const { signal } = new AbortController();
-  const silent = { warn: () => undefined, progress: () => undefined };
-  await keepArchive({ data, storage, days: undefined, signal, isOnce: true, ...silent });
-  await storage.close();
 }
 
 /** The block with the fills of the whales, whom the simulator does not know. */

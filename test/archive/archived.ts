@@ -6,6 +6,7 @@ import { type KeepOptions, keepArchive } from '../../src/archive/keep-archive.ts
 import { openStorage, type Storage } from '../../src/replica/storage.ts';
 import {
   appendAll,
+  FOLDER_ONLY,
   NO_SNAPSHOTS,
   type SnapshotPolicy,
 } from '../../tools/harness/data-directory.ts';
@@ -30,14 +31,7 @@ export async function archiveOnce(
   options: Partial<Pick<KeepOptions, 'days' | 'warn' | 'progress' | 'signal'>> = {},
   prepare: (storage: Storage) => void = () => undefined,
 ): Promise<void> {
-  const settings = {
-    data,
-    ledger: undefined,
-    natsReplicas: 1,
-    natsCreds: undefined,
-    natsCa: undefined,
-  };
-  const storage = await openStorage(settings);
+  const storage = await openStorage({ ...FOLDER_ONLY, data });
   prepare(storage);
   try {
     await keepArchive({

@@ -3,13 +3,7 @@
 import { type BackupOptions, backUpLedger, type FinishedBackup } from '../../src/backup/backup.ts';
 import { type RestoredBackup, restoreBackup } from '../../src/backup/restore.ts';
 import { openStorage } from '../../src/replica/storage.ts';
-
-const FOLDER_ONLY = {
-  ledger: undefined,
-  natsReplicas: 1,
-  natsCreds: undefined,
-  natsCa: undefined,
-} as const;
+import { FOLDER_ONLY } from '../../tools/harness/data-directory.ts';
 
 /** Progress that may throw, as a signal does. */
 type Progress = (step: string, height: number) => void;

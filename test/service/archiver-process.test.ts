@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runArchiverProcess } from '../../src/service/archiver-process.ts';
+import { FOLDER_ONLY } from '../../tools/harness/data-directory.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
 
 const place = createPlaces();
 const SETTINGS = {
+  ...FOLDER_ONLY,
   data: 'nowhere',
-  ledger: undefined,
-  natsReplicas: 1,
-  natsCreds: undefined,
-  natsCa: undefined,
   natsWait: 0,
   archiveDays: undefined,
 } as const;

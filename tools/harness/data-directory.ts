@@ -18,6 +18,14 @@ export interface SnapshotPolicy {
 
 export const NO_SNAPSHOTS: SnapshotPolicy = { snapshotEvery: Number.MAX_SAFE_INTEGER };
 
+/** The settings of a storage whose ledger is in its data folder. */
+export const FOLDER_ONLY = {
+  ledger: undefined,
+  natsReplicas: 1,
+  natsCreds: undefined,
+  natsCa: undefined,
+} as const;
+
 /** A restored replica, and the warnings of the restore. */
 export interface Restored {
   readonly replica: Replica;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
+import type { Cleanup } from './running.ts';
 
 export interface PushedFrame {
   readonly channel: string;
@@ -137,11 +138,6 @@ interface PostData {
 
 function escapeBrace(brace: string): string {
   return brace === '{' ? '\\u007b' : '\\u007d';
-}
-
-/** What a test is handed, as far as it is needed here. */
-interface Cleanup {
-  after(clean: () => void): void;
 }
 
 export interface Place {

@@ -2,12 +2,8 @@
 
 import type { Question } from '../stub-exchange/dialect-answers.ts';
 import type { Told } from '../stub-exchange/told-answers.ts';
-import { createKey, type RunningService, startService, until } from './running.ts';
+import { type Cleanup, createKey, type RunningService, startService, until } from './running.ts';
 import type { RunningStub } from './running-stub.ts';
-
-interface Cleanup {
-  after(clean: () => Promise<void> | void): void;
-}
 
 export interface FollowerOptions {
   readonly data: string;

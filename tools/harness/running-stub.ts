@@ -6,6 +6,7 @@ import type { Json, Question } from '../stub-exchange/dialect-answers.ts';
 import type { FaultPlan } from '../stub-exchange/faults.ts';
 import { STUB_DEFAULTS, type StubOptions } from '../stub-exchange/stub-options.ts';
 import { Program } from './program.ts';
+import type { Cleanup } from './running.ts';
 
 const PROGRAM = path.join(import.meta.dirname, '../stub-exchange/stub-exchange.js');
 /** A stub runs for as long as its tests take. */
@@ -33,10 +34,6 @@ export interface StubReport {
   };
   /** How often each fault was met. */
   readonly faults: Readonly<Record<string, number>>;
-}
-
-interface Cleanup {
-  after(clean: () => Promise<void> | void): void;
 }
 
 export type StubChoice = Partial<StubOptions> & Pick<StubOptions, 'file'>;

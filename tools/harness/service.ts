@@ -7,13 +7,11 @@ import type { Budget } from '../../src/config/budget.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
 import { type Outcome, type Program, start } from './program.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
+import type { Cleanup } from './running.ts';
 import { simulateLines } from './simulated-lines.ts';
 import { makeTemporaryFolder } from './temporary-folder.ts';
 
-/** What a test is handed, as far as it is needed here. */
-export interface Cleanup {
-  after(clean: () => Promise<void>): void;
-}
+export type { Cleanup };
 
 export const HEIGHT = 40;
 const LINES = simulateLines(HEIGHT, 'http');
@@ -61,7 +59,7 @@ export async function startService(
   context: Cleanup,
   flags: readonly string[] = [],
 ): Promise<Service> {
-  const removals: (() => Promise<void>)[] = [];
+  const removals: (() => Promise<void> | void)[] = [];
   const data = await prepareData({ after: (remove) => removals.push(remove) });
   const args = ['serve', '--data', data.folder, ...FLAGS, ...flags];
   const program = start(args, PATIENT, RUN_MS_MAX);

@@ -3,11 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-
-/** The part of a test's context that is used here. */
-interface Cleanup {
-  after(clean: () => Promise<void>): void;
-}
+import type { Cleanup } from './running.ts';
 
 function makeFolder(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'perpinfo-test-'));
