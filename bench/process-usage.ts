@@ -1,6 +1,7 @@
 /** What a process takes of the machine, as Linux tells it. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { childrenOf, readOwnBytes } from '../tools/harness/processes.ts';
 
 /** Linux counts processor time in hundredths of a second, whatever the processor does. */
 const TICKS_PER_SECOND = 100;
@@ -18,14 +19,6 @@ function readTime(pid: number | 'self', place: number): number {
 /** Processor time so far, in seconds, of all threads. */
 export function cpuSeconds(pid: number): number {
   return readTime(pid, OWN_TIME);
-}
-
-/** The processes that a process has started, with any of its threads, as far as they run. */
-export function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`)
-    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' '))
-    .filter(Boolean)
-    .map(Number);
 }
 
 /** The process and those that it has started: a server whose workers are processes. */
@@ -50,8 +43,7 @@ export function cpuSecondsOfEnded(): number {
 
 /** Memory of its own, without files that it has mapped, in megabytes. */
 export function rssAnonMegabytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return (Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6;
+  return readOwnBytes(pid) / 1e6;
 }
 
 /** The same of a process and those that it has started. */

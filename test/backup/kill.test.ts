@@ -6,13 +6,7 @@ import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../src/simulator/random.ts';
 import { appendAll, NO_SNAPSHOTS, verifyDirectory } from '../../tools/harness/data-directory.ts';
-import {
-  createPlaces,
-  readVerification,
-  run,
-  start,
-  succeed,
-} from '../../tools/harness/program.ts';
+import { createPlaces, readVerification, start, succeed } from '../../tools/harness/program.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 import { LONG_ONLY, scale } from '../scale.ts';
@@ -63,32 +57,20 @@ async function killRuns({ args, runMs, again }: Ordeal, random: Random): Promise
   return kills;
 }
 
-test(`a backup survives ${KILLS} kills at random moments ${SEED_NOTE}`, LONG_ONLY, async (t) => {
-  const [file, target] = [place('backup'), place()];
-  const args = ['backup', '--data', data, '--to', file];
-  const again = () => rmSync(file);
-  const random = new Random(`${SEED} backup`);
-  const kills = await killRuns({ args, runMs: backupMs, again }, random);
-  t.diagnostic(`${kills} kills in runs of ${Math.round(backupMs)} ms`);
-  assert.ok(kills > 0, 'no run was killed');
-  const { code, stderr, ...outcome } = await run(args);
-  assert.equal(code, 0, stderr);
-  assert.deepEqual(readVerification({ code, stderr, ...outcome }), original);
-  assert.equal(existsSync(`${file}.part`), false);
-  await measure(['restore', '--from', file, '--data', target]);
-  assert.deepEqual(await verifyDirectory(target), original);
-});
-
-test(`a restore survives ${KILLS} kills at random moments ${SEED_NOTE}`, LONG_ONLY, async (t) => {
-  const target = place();
-  const args = ['restore', '--from', whole, '--data', target];
-  const again = () => rmSync(target, { recursive: true });
-  const random = new Random(`${SEED} restore`);
-  const kills = await killRuns({ args, runMs: restoreMs, again }, random);
-  t.diagnostic(`${kills} kills in runs of ${Math.round(restoreMs)} ms`);
-  assert.ok(kills > 0, 'no run was killed');
-  const { code, stderr, ...outcome } = await run(args);
-  assert.equal(code, 0, stderr);
-  assert.deepEqual(readVerification({ code, stderr, ...outcome }), original);
-  assert.deepEqual(await verifyDirectory(target), original);
-});
+for (const kind of ['backup', 'restore'] as const) {
+  test(`a ${kind} survives ${KILLS} kills at random moments ${SEED_NOTE}`, LONG_ONLY, async (t) => {
+    const [file, target] = [kind === 'backup' ? place('backup') : whole, place()];
+    const backUp = ['backup', '--data', data, '--to', file];
+    const restore = ['restore', '--from', file, '--data', target];
+    const [args, made] = kind === 'backup' ? [backUp, file] : [restore, target];
+    const runMs = kind === 'backup' ? backupMs : restoreMs;
+    const again = () => rmSync(made, { recursive: true });
+    const kills = await killRuns({ args, runMs, again }, new Random(`${SEED} ${kind}`));
+    t.diagnostic(`${kills} kills in runs of ${Math.round(runMs)} ms`);
+    assert.ok(kills > 0, 'no run was killed');
+    assert.deepEqual(readVerification(await succeed(args)), original);
+    assert.equal(existsSync(`${file}.part`), false);
+    if (kind === 'backup') await measure(restore);
+    assert.deepEqual(await verifyDirectory(target), original);
+  });
+}

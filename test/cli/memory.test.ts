@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { test } from 'node:test';
+import { readOwnBytes } from '../../tools/harness/processes.ts';
 import { createPlaces, start } from '../../tools/harness/program.ts';
 import { LONG_ONLY } from '../scale.ts';
 
@@ -41,12 +42,6 @@ function writeBlocks(bytes: number): string {
   return file;
 }
 
-/** Anonymous memory, without mapped files. */
-function readAnonymousBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
-}
-
 async function measurePeak(file: string): Promise<number> {
   const data = place();
   const program = start(['append', '--data', data, file]);
@@ -56,7 +51,7 @@ async function measurePeak(file: string): Promise<number> {
   let samples = 0;
   const timer = setInterval(() => {
     if (program.child.exitCode !== null) return;
-    peak = Math.max(peak, readAnonymousBytes(pid));
+    peak = Math.max(peak, readOwnBytes(pid) || 0);
     samples++;
   }, SAMPLE_MS);
   const { code, stderr } = await program.ended;

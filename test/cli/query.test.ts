@@ -140,13 +140,3 @@ test('a partial ledger says that it does not hold an account, and answers as bef
   assert.match((await ask(stranger, '--at', '1')).stdout, /"accountValue":"0.0"/);
   assert.match((await ask(user)).stdout, /"accountValue":"2.5"/);
 });
-
-test('a folder without a ledger is named', async () => {
-  const missing = place('missing');
-  assert.deepEqual(
-    await run(['query', '--data', missing, JSON.stringify(AUCTION)]),
-    failed(
-      `perpinfo: there is no ledger in ${missing}: the commands append, follow and demo create one\n`,
-    ),
-  );
-});

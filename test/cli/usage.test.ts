@@ -368,12 +368,26 @@ test('a file for NATS that cannot be read is named', async () => {
   }
 });
 
+const ON_A_LEDGER = [
+  ['verify'],
+  ['query', '{"type":"perpDeployAuctionStatus"}'],
+  ['prune', '--keep-blocks', '5'],
+];
+
+for (const [command, ...rest] of ON_A_LEDGER) {
+  test(`${command} names a folder without a ledger`, async () => {
+    const data = place();
+    assert.deepEqual(await run([command, '--data', data, ...rest]), failed(noLedgerIn(data)));
+  });
+}
+
+function noLedgerIn(data: string): string {
+  return `perpinfo: there is no ledger in ${data}: the commands append, follow and demo create one\n`;
+}
+
 test('a copy of a missing ledger creates no folder', async () => {
   const [from, to] = [place('typo'), place()];
-  const missing = failed(
-    `perpinfo: there is no ledger in ${from}: the commands append, follow and demo create one\n`,
-  );
-  assert.deepEqual(await run(['copy', '--from', from, '--to', to]), missing);
+  assert.deepEqual(await run(['copy', '--from', from, '--to', to]), failed(noLedgerIn(from)));
   assert.equal(existsSync(to), false);
 });
 

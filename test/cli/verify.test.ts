@@ -7,7 +7,7 @@ import { CHAIN_START, nextBlock } from '../../src/ledger/hash-chain.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
-import { createPlaces, done, failed, joinLines, run } from '../../tools/harness/program.ts';
+import { createPlaces, done, joinLines, run } from '../../tools/harness/program.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
@@ -38,16 +38,6 @@ for (const count of [0, 1, 30]) {
     assert.deepEqual(await run(['verify', '--data', data]), done(expectedReport(count)));
   });
 }
-
-test('a folder without a ledger is named', async () => {
-  const missing = place('missing');
-  assert.deepEqual(
-    await run(['verify', '--data', missing]),
-    failed(
-      `perpinfo: there is no ledger in ${missing}: the commands append, follow and demo create one\n`,
-    ),
-  );
-});
 
 test('a damaged snapshot is named, and the blocks are still reported', async () => {
   const data = await appendLines(30);

@@ -1,9 +1,10 @@
 /** A terminal that closes sends SIGHUP to every process of it: all of them stop as at SIGTERM. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf } from '../../tools/harness/processes.ts';
 import { createPlaces, joinLines, type Program, start } from '../../tools/harness/program.ts';
 import { connect, type RawResponse } from '../../tools/harness/raw-client.ts';
 import { makeLedger, until } from '../../tools/harness/running.ts';
@@ -12,11 +13,6 @@ import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(6);
-
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
-}
 
 /** As the system does to the processes of a terminal. */
 function hangUp({ child }: Program): void {

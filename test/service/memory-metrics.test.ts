@@ -1,7 +1,6 @@
 /** The private memory that the metrics report, of every process of a service. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import {
@@ -9,6 +8,7 @@ import {
   readPrivateMemory,
   type ServiceProcess,
 } from '../../src/service/memory-metrics.ts';
+import { readOwnBytes } from '../../tools/harness/processes.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger, readSamples, startService, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
@@ -16,12 +16,6 @@ import { simulateLines } from '../../tools/harness/simulated-lines.ts';
 const place = createPlaces();
 const lines = simulateLines(10);
 const MIB = 2 ** 20;
-
-/** Without the files that it has mapped. */
-function readAnonymous(pid: number | 'self'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
 
 function nameOf(role: string, pages = 'dirty'): string {
   return `perpinfo_private_memory_bytes{role="${role}",pages="${pages}"}`;
@@ -50,7 +44,7 @@ for (const [workers, flags, roles] of [
     const reported = [...samples.keys()].filter((name) => name.includes('private_memory'));
     const expected = roles.flatMap((role) => [nameOf(role, 'clean'), nameOf(role)]);
     assert.deepEqual(reported.sort(), expected.sort());
-    const anonymous = service.workerPids.reduce((sum, pid) => sum + readAnonymous(pid), 0);
+    const anonymous = service.workerPids.reduce((sum, pid) => sum + readOwnBytes(pid), 0);
     const dirty = samples.get(nameOf('worker')) ?? 0;
     assert.ok(Math.abs(dirty - anonymous) < anonymous / 3, `${dirty} and ${anonymous} bytes`);
   });

@@ -1,10 +1,10 @@
 /** `perpinfo serve`, as built, on a small data directory with keys, and requests to send to it. */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
+import { readOwnBytes } from './processes.ts';
 import { type Outcome, type Program, start } from './program.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
 import type { Cleanup } from './running.ts';
@@ -90,8 +90,7 @@ async function untilReady(port: number): Promise<void> {
 
 /** Memory of the process itself, in MiB, without files that it has mapped. */
 export function readRssMib({ child }: Program): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  return readOwnBytes(child.pid) / 2 ** 20;
 }
 
 /** A question that every ledger has an answer to. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf } from '../harness/processes.ts';
 import { start } from '../harness/program.ts';
 import { type Answer, Client, RunningService, until } from '../harness/running.ts';
 
@@ -54,7 +55,11 @@ export class KeptService {
   /** Also those that do not listen yet. */
   get workerPids(): number[] {
     const pid = this.supervisorPid;
-    return pid === undefined ? [] : childrenOf(pid);
+    try {
+      return pid === undefined ? [] : childrenOf(pid);
+    } catch {
+      return []; // The process has just ended.
+    }
   }
 
   get #listeningPids(): number[] {
@@ -124,15 +129,6 @@ async function findFreePort(): Promise<number> {
   listener.close();
   await once(listener, 'close');
   return port;
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-    return children.split(' ').filter(Boolean).map(Number);
-  } catch {
-    return []; // It has just ended.
-  }
 }
 
 /** Not so of one that has ended and that nobody has waited for. */

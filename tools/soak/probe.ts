@@ -7,6 +7,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
+import { readOwnBytes } from '../harness/processes.ts';
 
 export interface ProcessSample {
   /** By this machine's clock. */
@@ -45,11 +46,6 @@ export function readProbes(folder: string): Map<number, ProcessSample[]> {
   return new Map(samples);
 }
 
-function readOwnMegabytes(): number {
-  const status = readFileSync('/proc/self/status', 'utf8');
-  return (Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / MEGA;
-}
-
 function writeSamples(folder: string): void {
   const file = path.join(folder, `${process.pid}.ndjson`);
   const delays = monitorEventLoopDelay({ resolution: DELAY_TIMER_MS });
@@ -67,7 +63,7 @@ function writeSamples(folder: string): void {
     delays.reset();
     return {
       timeMs: Date.now(),
-      ownMegabytes: readOwnMegabytes(),
+      ownMegabytes: readOwnBytes('self') / MEGA,
       heapMegabytes: heapUsed / MEGA,
       externalMegabytes: external / MEGA,
       descriptors: readdirSync('/proc/self/fd').length,
