@@ -62,7 +62,7 @@ for (const colorScheme of SCHEMES.slice(0, scale(1, 2))) {
   );
 
   browserTest(
-    `no violations: ${colorScheme}, with data that has stopped`,
+    `no violations: ${colorScheme}, with stale data`,
     async (context) => {
       const data = await makeLedger(place(), [firstBlock({ time: Date.now() - 60_000 })]);
       const { secret } = await createKey(data);

@@ -38,7 +38,7 @@ async function openBefore(kind: OutageKind, options: PageOptions): Promise<Page>
 }
 
 interface Freshness {
-  /** Live, aging, stopped or offline. */
+  /** Live, aging, stale or offline. */
   readonly state: string;
   readonly words: string;
   readonly height: number;
@@ -88,11 +88,11 @@ screenTest(
 );
 
 screenTest(
-  '3. a ledger that stops is live, then amber, then stopped, as its age grows',
+  '3. a ledger that stops is live, then amber, then stale, as its age grows',
   async (screen) => {
     const page = await openBefore('stopped', screen);
     const link = page.locator('.freshness .link');
-    const tones = { live: 'gain', aging: 'warn', stopped: 'loss' } as const;
+    const tones = { live: 'gain', aging: 'warn', stale: 'loss' } as const;
     const seen: string[] = [];
     for (let second = 1; second <= 15; second++) {
       await passTime(page, 1_000);
@@ -100,13 +100,13 @@ screenTest(
       assert.ok(Math.abs(age - second) <= 1.5, `${age} s old after ${second} s`);
       if (state === 'live') assert.ok(age <= 5.5, `${age} s old`);
       if (state === 'aging') assert.ok(age >= 5 && age <= 11.5, `${age} s old`);
-      if (state === 'stopped') assert.ok(age >= 10, `${age} s old`);
+      if (state === 'stale') assert.ok(age >= 10, `${age} s old`);
       if (state !== seen.at(-1)) {
         seen.push(state);
         await assertTone(link, screen, tones[state as keyof typeof tones]);
       }
     }
-    assert.deepEqual(seen, ['live', 'aging', 'stopped']);
+    assert.deepEqual(seen, ['live', 'aging', 'stale']);
     await page.locator('section.panel-account.is-old').waitFor();
     await passTime(page, OUTAGE_MS);
     assert.equal(await fieldText(page, 'connection'), 'live, pushed');

@@ -172,7 +172,7 @@ browserTest(
     await page.locator('tr[data-coin]').first().waitFor();
     await demo.kill();
     await named.getByText(`http://127.0.0.1:${port} fails`).waitFor();
-    await page.getByRole('alert').getByText('The data has stopped').waitFor();
+    await page.getByRole('alert').getByText('Data is stale').waitFor();
     assert.match((await panel(page, 'account').getAttribute('class')) ?? '', /is-old/);
     await show(page, NOBODY);
     await panel(page, 'account')

@@ -169,7 +169,7 @@ screenTest(
     assert.match(words, /, more than 10 s ago/);
     assert.doesNotMatch(words, /\d{5}/);
     const connection = late.locator('[data-field="connection"]');
-    assert.equal(await connection.innerText(), 'data stopped');
+    assert.equal(await connection.innerText(), 'stale data');
     await assertTone(connection, screen, 'loss');
     await late.locator('section.panel-positions.is-old').waitFor();
     assert.match(await fieldText(late, 'age'), /^\d+ min \d\d s$/);

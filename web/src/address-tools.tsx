@@ -1,7 +1,7 @@
 /** The address that is shown: to be copied, and looked up in the operator's explorer. */
 
 import { copyAndTell } from './parts/clipboard.ts';
-import type { View } from './view/view.ts';
+import type { View } from './view/store.ts';
 
 interface AddressToolsProps {
   readonly view: View;

@@ -13,7 +13,8 @@ import { type Actions, Header } from './header.tsx';
 import { KeyForm } from './key-form.tsx';
 import { TimeBar } from './time-bar.tsx';
 import { PACES } from './view/pace.ts';
-import { ledgerAgeMs, type View } from './view/view.ts';
+import { ledgerAgeMs } from './view/selectors.ts';
+import type { View } from './view/store.ts';
 
 interface AppProps {
   readonly view: View;
@@ -77,8 +78,8 @@ function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
 /** A banner for stale figures. */
 function Banner({ view }: { view: View }) {
   const { state, message } = view.link;
-  const isWrong = state === 'stopped' || state === 'offline';
-  const what = state === 'offline' ? 'Not connected' : 'The data has stopped';
+  const isWrong = state === 'stale' || state === 'offline';
+  const what = state === 'offline' ? 'Not connected' : 'Data is stale';
   const { freshness, at } = view;
   // The past does not age; only being unable to ask for it matters.
   if (at !== undefined && state !== 'offline') return null;

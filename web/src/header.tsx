@@ -13,7 +13,8 @@ import { ForgetKey } from './forget-key.tsx';
 import { PastLine, type TimeActions } from './time-bar.tsx';
 import { entryOf, findAddress, nameOf } from './view/address-book.ts';
 import { formatPlace } from './view/place.ts';
-import { type Dex, isAging, type LinkState, ledgerAgeMs, type View } from './view/view.ts';
+import { isAging, ledgerAgeMs } from './view/selectors.ts';
+import type { Dex, LinkState, View } from './view/store.ts';
 
 export interface Actions extends BoardActions, ChartActions, TimeActions {
   useKey(key: string): void;
@@ -72,14 +73,14 @@ function Tabs({ view }: { view: View }) {
 const LINK_WORDS: Readonly<Record<LinkState, string>> = {
   connecting: 'connecting',
   live: 'live',
-  stopped: 'data stopped',
+  stale: 'stale data',
   offline: 'not connected',
 };
 /** A shape for each state, so that none depends on colour alone. */
 const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
   connecting: '\u25CC',
   live: '\u25CF',
-  stopped: '\u25A0',
+  stale: '\u25A0',
   offline: '\u2715',
 };
 

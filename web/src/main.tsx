@@ -26,6 +26,7 @@ import { ShownRows } from './board/shown-rows.ts';
 import { ArchiveSeriesWatch } from './feed/archive-series-watch.ts';
 import { DexScout } from './feed/dexes.ts';
 import { Feed } from './feed/feed.ts';
+import { LiveData } from './feed/live-data.ts';
 import { TermsWatch } from './feed/market-terms.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
@@ -49,8 +50,8 @@ import {
   saveBook,
   takeKey,
 } from './view/storage.ts';
+import type { View } from './view/store.ts';
 import { Store } from './view/store.ts';
-import type { View } from './view/view.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -62,16 +63,17 @@ const asked = readPlace(location.hash);
 const badUser = findBadUser(location.hash);
 const handed = takeKey();
 const store = new Store(draw);
-const feed = new Feed(store);
-const scout = new DexScout(store);
-const archiveSeriesWatch = new ArchiveSeriesWatch(store);
-const termsWatch = new TermsWatch(store);
+const live = new LiveData(store);
+const feed = new Feed(store, live);
+const scout = new DexScout(live);
+const archiveSeriesWatch = new ArchiveSeriesWatch(live);
+const termsWatch = new TermsWatch(live);
 const schedule = new RowSchedule();
 const rows = new BoardRows((user) => schedule.mark(user));
 const shown = new ShownRows(rows);
 const notifier = new Notifier((user) => (user === '' ? openBoard() : openAccount(user)));
 const alarms = new AlarmWatch({
-  ...{ store, rows },
+  ...{ live, rows },
   read: (user) => boardFeed.read(user),
   fired: (fired) => notifier.tell(fired),
 });
@@ -271,7 +273,7 @@ setInterval(() => {
   if (document.hidden) passTimeHidden(view);
   rows.passTime(view);
   alarms.look();
-  store.setThrottled({});
+  store.drawPaced();
 }, TICK_MS);
 
 /** Nothing is drawn but the tab; rows, which are read when they are drawn, are read here. */

@@ -5,7 +5,8 @@ import type { LevelOrUnknown } from './figures/risk-levels.ts';
 import { groupRounded } from './figures/text.ts';
 import { readToken } from './parts/design-tokens.ts';
 import { nameOf, usersOnBoard } from './view/address-book.ts';
-import { EMPTY_PANEL, isCurrent, type View } from './view/view.ts';
+import { isCurrent } from './view/selectors.ts';
+import { EMPTY_PANEL, type View } from './view/store.ts';
 
 /** In front of the value. */
 const MARKS: Readonly<Record<LevelOrUnknown, string>> = {

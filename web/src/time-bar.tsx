@@ -6,7 +6,8 @@ import { formatLocalTime, readLocalTime } from './figures/local-time.ts';
 import { formatCount, formatTime } from './figures/text.ts';
 import { CopyButton } from './parts/copy-button.tsx';
 import { formatPlace } from './view/place.ts';
-import { pastTime, type View } from './view/view.ts';
+import { pastTime } from './view/selectors.ts';
+import type { View } from './view/store.ts';
 
 export interface TimeActions {
   /** Shows the page as it was at a height; undefined for the present. */

@@ -20,7 +20,7 @@ import { findRange, type RangeName } from '../history/value-history.ts';
 import { dashesAt } from '../parts/dashes.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
-import type { View } from '../view/view.ts';
+import type { View } from '../view/store.ts';
 import {
   ArchiveChart,
   type ArchiveChartActions,

@@ -21,7 +21,8 @@ import { changeOver, type ValueChange } from '../history/value-change.ts';
 import { type Point, RANGES } from '../history/value-history.ts';
 import { areaOf, axisWidthOf, Chart, type ChartOptions, profitOf } from '../parts/chart.ts';
 import { SignedFigure } from '../parts/figure.tsx';
-import { dexesShown, pastTime, type View } from '../view/view.ts';
+import { dexesShown, pastTime } from '../view/selectors.ts';
+import type { View } from '../view/store.ts';
 import { LiquidationList, markLiquidation, markTransfer, Transfers } from './archive-marks.tsx';
 import { Change, describeLine } from './value-chart.tsx';
 

@@ -19,8 +19,9 @@ import { formatDecimal } from '../figures/decimal.ts';
 import { formatDuration, formatTime } from '../figures/text.ts';
 import { Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { ledgerNow } from '../view/selectors.ts';
 import { isUnfolded, saveUnfolded } from '../view/storage.ts';
-import { ledgerNow, type View } from '../view/view.ts';
+import type { View } from '../view/store.ts';
 import { AuctionChart } from './auction-chart.tsx';
 
 const NAME = 'auction';

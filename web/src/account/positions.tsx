@@ -15,7 +15,7 @@ import { saveFile } from '../parts/save-file.ts';
 import { useSight } from '../parts/sight.ts';
 import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
 import { useTableRoom } from '../parts/table-room.ts';
-import type { View } from '../view/view.ts';
+import type { View } from '../view/store.ts';
 import { PositionRow } from './position-row.tsx';
 import { WhatIf } from './what-if.tsx';
 

@@ -20,7 +20,8 @@ import { Bar, Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
-import { ledgerNow, type View } from '../view/view.ts';
+import { ledgerNow } from '../view/selectors.ts';
+import type { View } from '../view/store.ts';
 
 export function StakesPanel({ view }: { view: View }) {
   const { stakes } = view;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import type { FollowReport } from '../figures/answers.ts';
 import { formatAge, formatCount } from '../figures/text.ts';
 import { Bar } from '../parts/figure.tsx';
-import type { View } from '../view/view.ts';
+import type { View } from '../view/store.ts';
 
 const NOTHING = '\u2013';
 

@@ -13,7 +13,7 @@ import {
   LABEL_LENGTH_MAX,
   nameOf,
 } from '../view/address-book.ts';
-import type { Alarms } from '../view/view.ts';
+import type { Alarms } from '../view/store.ts';
 import { type LimitDrafts, LimitFields, readLimits } from './limit-fields.tsx';
 
 interface AccountDialogProps {

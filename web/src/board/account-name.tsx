@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { entryOf, nameOf } from '../view/address-book.ts';
-import type { View } from '../view/view.ts';
+import type { View } from '../view/store.ts';
 import { AccountDialog } from './account-dialog.tsx';
 import { type BoardActions, Notices } from './board.tsx';
 

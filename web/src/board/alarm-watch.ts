@@ -1,10 +1,10 @@
 /** Judges all accounts with limits, and tells of every limit that is newly crossed, once. */
 
+import type { LiveData } from '../feed/live-data.ts';
 import { type Alarm, judgeThresholds } from '../figures/alarms.ts';
 import { nameOf } from '../view/address-book.ts';
 import { loadRaised, type RaisedAlarms, saveRaised } from '../view/storage.ts';
-import type { Store } from '../view/store.ts';
-import type { Alarms } from '../view/view.ts';
+import type { Alarms } from '../view/store.ts';
 import type { BoardRows } from './board-rows.ts';
 
 const LOOK_MS = 1_000;
@@ -17,7 +17,7 @@ export interface Fired {
 }
 
 interface AlarmWatchOptions {
-  readonly store: Store;
+  readonly live: LiveData;
   readonly rows: BoardRows;
   /** Reads what has come about an account. */
   read(user: string): void;
@@ -42,8 +42,8 @@ export class AlarmWatch {
   }
 
   #judgeAll(): void {
-    const { store, fired } = this.#options;
-    const { book } = store.view;
+    const { live, fired } = this.#options;
+    const { book } = live.view;
     const alarms = new Map<string, readonly Alarm[]>();
     const news: Fired[] = [];
     for (const [user, { thresholds }] of book) {
@@ -56,19 +56,19 @@ export class AlarmWatch {
       news.push({ user, name: nameOf(book, user), words: said });
     }
     this.#keep(alarms);
-    if (!areSame(alarms, store.view.alarms)) store.set({ alarms });
+    if (!areSame(alarms, live.view.alarms)) live.setAlarms(alarms);
     if (news.length > 0) fired(news);
   }
 
   #judge(user: string): Alarm[] {
-    const { store, rows, read } = this.#options;
-    const { key, book } = store.view;
+    const { live, rows, read } = this.#options;
+    const { key, book } = live.view;
     const { thresholds = {} } = book.get(user) ?? {};
     // Without a key nothing is watched.
     if (key === '' || rows.get(user) === undefined) return [];
     if (Object.keys(thresholds).length === 0) return [];
     read(user);
-    const measured = { figures: rows.figuresOf(user), ageMs: rows.ageMsOf(user, store.view) };
+    const measured = { figures: rows.figuresOf(user), ageMs: rows.ageMsOf(user, live.view) };
     return judgeThresholds(thresholds, measured, this.#raised.get(user) ?? []);
   }
 

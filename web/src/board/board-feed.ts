@@ -6,28 +6,21 @@
 import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
 import { PacedSubscriber } from '../service/paced-subscriber.ts';
 import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
+import { type PushedAnswer, readPush } from '../service/pushed-answer.ts';
 import { ask } from '../service/service.ts';
 import { type AddressBook, usersOnBoard } from '../view/address-book.ts';
-import type { Store } from '../view/store.ts';
-import { ledgerAgeMs, type View } from '../view/view.ts';
+import { isOlder, ledgerAgeMs } from '../view/selectors.ts';
+import type { Store, View } from '../view/store.ts';
 import { BoardPoll } from './board-poll.ts';
 import type { BoardRows } from './board-rows.ts';
 
 const ACCOUNT = 'allDexsClearinghouseState';
 const STAKES = 'delegations';
+type Stakes = readonly Delegation[];
 /** Rows are drawn once a second: more would be pushed in vain. */
 const TERMS = '?interval=1000';
 /** The beginning of a pushed account, which names its user. */
 const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
-
-interface Pushed {
-  readonly user: string;
-  readonly height?: number;
-  readonly time?: number;
-  readonly accountTime?: number;
-  readonly clearinghouseStates?: States;
-  readonly delegations?: readonly Delegation[];
-}
 
 interface BoardFeedOptions {
   readonly store: Store;
@@ -70,7 +63,7 @@ export class BoardFeed {
       users: () => options.rows.users,
       ask: (question) => ask(this.#key, question),
       answered: (user, answer) => this.#noteAccount(user, answer, false),
-      answeredStakes: (user, stakes) => options.rows.change(user, { stakes }),
+      answeredStakes: (user, stakes) => this.#noteStakes(user, stakes),
       failed: (user, problem) => options.rows.change(user, { problem }),
     });
   }
@@ -162,47 +155,43 @@ export class BoardFeed {
     const text = this.#unread.get(user);
     if (text === undefined) return;
     this.#unread.delete(user);
-    this.#notePushed((JSON.parse(text) as PushMessage).data as Pushed);
+    this.#readPushed(JSON.parse(text) as PushMessage);
   }
 
   readAll(): void {
     for (const user of [...this.#unread.keys()]) this.read(user);
   }
 
-  #received({ channel, data }: PushMessage): void {
+  #received(message: PushMessage): void {
+    const { channel, data } = message;
     if (channel === 'subscriptionResponse') {
       const { method, subscription } = data as { method: string; subscription: Question };
       if (method === 'subscribe') this.#subscriber.acknowledge(subscription);
     } else if (channel === 'error') this.#subscriber.refuse(String(data));
-    else if (channel === ACCOUNT || channel === STAKES) this.#notePushed(data as Pushed);
+    else this.#readPushed(message);
     this.#options.received();
   }
 
-  #notePushed(pushed: Pushed): void {
-    const { height, accountTime, clearinghouseStates, delegations } = pushed;
-    const { time = accountTime ?? 0 } = pushed;
-    const user = pushed.user.toLowerCase();
-    const place = { height, time, accountTime };
-    if (clearinghouseStates !== undefined) {
-      this.#noteAccount(user, { ...place, value: clearinghouseStates }, true);
-    } else if (delegations !== undefined) {
-      this.#options.rows.change(user, { stakes: { ...place, value: delegations } });
-    }
+  #readPushed(message: PushMessage): void {
+    const pushed = readPush(message);
+    if (pushed !== undefined) this.#notePushed(pushed);
   }
 
-  /** Workers may be a block apart: an answer older than the one shown is dropped. */
-  #isOlder(user: string, answer: Answer<States>): boolean {
-    const shown = this.#options.rows.get(user)?.account;
-    const { freshness } = this.#options.store.view;
-    if (shown?.height === undefined || answer.height === undefined) return false;
-    // What is ahead of /health belongs to a ledger that was replaced.
-    return answer.height < shown.height && (freshness?.height ?? 0) >= shown.height;
+  #notePushed({ question, answer }: PushedAnswer): void {
+    const user = question.user?.toLowerCase() ?? '';
+    if (question.type === ACCOUNT) this.#noteAccount(user, answer as Answer<States>, true);
+    else if (question.type === STAKES) this.#noteStakes(user, answer as Answer<Stakes>);
+  }
+
+  #noteStakes(user: string, stakes: Answer<Stakes>): void {
+    this.#options.rows.change(user, { stakes });
   }
 
   #noteAccount(user: string, answer: Answer<States>, isPushed: boolean): void {
-    if (this.#isOlder(user, answer)) return;
-    const freshMs = performance.now() - ledgerAgeMs(this.#options.store.view);
-    this.#options.rows.noteAccount(user, answer, { isPushed, freshMs });
+    const { rows, store } = this.#options;
+    if (isOlder(store.view, answer, rows.get(user)?.account)) return;
+    const freshMs = performance.now() - ledgerAgeMs(store.view);
+    rows.noteAccount(user, answer, { isPushed, freshMs });
   }
 }
 

@@ -5,7 +5,8 @@ import type { Answer, Delegation, States } from '../figures/answers.ts';
 import { type BoardFigures, boardFiguresOf } from '../figures/board-figures.ts';
 import { DayKeeper } from '../history/day-keeper.ts';
 import type { DayStart } from '../history/day-start.ts';
-import { accountAgeMs, ledgerAgeMs, ledgerNow, type View } from '../view/view.ts';
+import { accountAgeMs, ledgerAgeMs, ledgerNow } from '../view/selectors.ts';
+import type { View } from '../view/store.ts';
 
 /** Replaced whenever something about the account changes. */
 export interface RowState {

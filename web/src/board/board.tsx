@@ -8,7 +8,7 @@ import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/ro
 import { saveFile } from '../parts/save-file.ts';
 import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
 import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
-import type { NoticeState, View } from '../view/view.ts';
+import type { NoticeState, View } from '../view/store.ts';
 import { AccountDialog, describeOrigin } from './account-dialog.tsx';
 import { AddDialog, AddForm, LimitsDialog } from './board-dialogs.tsx';
 import type { BoardFeed } from './board-feed.ts';

@@ -1,6 +1,6 @@
 /** Tells of alarms by the system's notifications, with a short sound. */
 
-import type { NoticeState } from '../view/view.ts';
+import type { NoticeState } from '../view/store.ts';
 import type { Fired } from './alarm-watch.ts';
 
 /** More are counted, not named. */

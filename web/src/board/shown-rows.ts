@@ -10,7 +10,8 @@ import type { SortedRow } from '../figures/board-sort.ts';
 import { formatDecimal, sum } from '../figures/decimal.ts';
 import { type LevelOrUnknown, worstLevel } from '../figures/risk-levels.ts';
 import { type AddressBook, nameOf } from '../view/address-book.ts';
-import { ledgerNow, type View } from '../view/view.ts';
+import { ledgerNow } from '../view/selectors.ts';
+import type { View } from '../view/store.ts';
 import type { BoardRows, RowState } from './board-rows.ts';
 
 export interface ShownRow {

@@ -2,7 +2,6 @@
 
 import type { Answer } from '../figures/answers.ts';
 import {
-  type ArchiveSeries,
   type HistoryRow,
   joinLiquidations,
   type Liquidation,
@@ -13,8 +12,9 @@ import {
   type TimeSpan,
 } from '../history/archive-series.ts';
 import { ask, Refusal } from '../service/service.ts';
-import type { Store } from '../view/store.ts';
-import { dexesShown, type View } from '../view/view.ts';
+import { dexesShown } from '../view/selectors.ts';
+import type { View } from '../view/store.ts';
+import type { LiveData } from './live-data.ts';
 
 /** Until then the states that the page sees continue the line; it costs 50 of the budget for each dex, and 31 for each position. */
 const OLD_MS_MAX = 300_000;
@@ -38,13 +38,13 @@ interface Wanted {
 }
 
 export class ArchiveSeriesWatch {
-  readonly #store: Store;
+  readonly #live: LiveData;
   #name = '';
   #askedTo = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(live: LiveData) {
+    this.#live = live;
   }
 
   /** To be called with every view. */
@@ -61,8 +61,8 @@ export class ArchiveSeriesWatch {
   }
 
   async #ask({ name, user, dexes, span }: Wanted): Promise<void> {
-    const { key, archiveRefusal: last } = this.#store.view;
-    if (last !== undefined) this.#store.set({ archiveRefusal: undefined });
+    const { key } = this.#live.view;
+    this.#live.setArchiveRefusal(undefined);
     const stepMs = stepOf(span);
     try {
       const [lists, happened] = await Promise.all([
@@ -73,17 +73,16 @@ export class ArchiveSeriesWatch {
       const rows = sumRows(lists);
       const liquidations = joinLiquidations(happened);
       const subject = subjectOf(user, dexes);
-      const archiveSeries: ArchiveSeries = { subject, span, stepMs, rows, liquidations };
-      this.#store.set({ archiveSeries, archiveRefusal: undefined });
+      this.#live.setArchiveSeries({ subject, span, stepMs, rows, liquidations });
     } catch (error) {
       if (name !== this.#name) return;
-      const archiveRefusal = error instanceof Refusal ? error : new Refusal(String(error));
-      this.#store.set({ archiveRefusal });
+      const refusal = error instanceof Refusal ? error : new Refusal(String(error));
+      this.#live.setArchiveRefusal(refusal);
       this.#timer = setTimeout(
         () => {
           this.#name = '';
         },
-        Math.max(RETRY_MS, archiveRefusal.retryAfterMs),
+        Math.max(RETRY_MS, refusal.retryAfterMs),
       );
     }
   }

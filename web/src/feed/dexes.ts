@@ -1,20 +1,20 @@
 /** Which perp dexes there are, with their full names. */
 
 import { ask, type Refusal } from '../service/service.ts';
-import type { Store } from '../view/store.ts';
-import { type Dex, FIRST_DEX } from '../view/view.ts';
+import { type Dex, FIRST_DEX } from '../view/store.ts';
+import type { LiveData } from './live-data.ts';
 
 /** The list rarely changes, and the account's answer has the names of all dexes too. */
 const LOOK_MS = 600_000;
 const FAILED_MS = 30_000;
 
 export class DexScout {
-  readonly #store: Store;
+  readonly #live: LiveData;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round = 0;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(live: LiveData) {
+    this.#live = live;
   }
 
   /** To be called when the key has changed. */
@@ -25,13 +25,13 @@ export class DexScout {
   }
 
   async #look(round: number): Promise<void> {
-    const { key, keyProblem } = this.#store.view;
+    const { key, keyProblem } = this.#live.view;
     if (key === '' || keyProblem !== '') return;
     let delayMs = LOOK_MS;
     try {
       const dexes = await loadDexes(key);
       if (round !== this.#round) return;
-      this.#store.set({ dexes });
+      this.#live.setDexes(dexes);
     } catch (error) {
       // The panels report the error; here it only means to retry later, if at all.
       const { status, retryAfterMs } = error as Refusal;

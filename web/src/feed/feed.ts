@@ -1,60 +1,53 @@
 /**
- * Brings answers into the view. Each question is first asked over HTTP, which reports errors in full;
- * after that it is pushed, or polled where push is unavailable.
+ * Brings the answers of the panels into the store. The page first asks each question over HTTP, which
+ * reports errors in full. After that the answers are pushed, or polled where push is not available.
  */
 
 import { pickDex, totalsOf } from '../figures/all-dexes.ts';
 import type { Answer, Question, States } from '../figures/answers.ts';
 import { HistoryKeeper } from '../history/history-keeper.ts';
 import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
-import { ask, askHealth, type Refusal } from '../service/service.ts';
+import { readPush } from '../service/pushed-answer.ts';
+import { ask, type Refusal } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
+import { pushedWithinMs } from '../view/selectors.ts';
 import { forgetAddresses, saveKey, savePace, saveRecent } from '../view/storage.ts';
 import type { Store } from '../view/store.ts';
-import { EMPTY_PANEL, type LinkState, pushedWithinMs, type View } from '../view/view.ts';
+import { HealthCheck } from './health-check.ts';
+import type { LiveData, PanelName } from './live-data.ts';
 
 /**
- * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is asked
- * for often enough for its chart to have no gaps.
+ * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is polled
+ * often enough for its chart to have no gaps.
  */
-const POLL_MS = { account: 3_000, stakes: 10_000, auction: 6_000 } as const;
-const HEALTH_MS = 1_000;
-const HEALTH_MS_MAX = 8_000;
-/** While pushed states tell how fresh the ledger is, /health is asked for the rest. */
-const HEALTH_MS_PUSHED = 5_000;
-/** How long a pushed state replaces a health check. */
-const PUSH_FRESH_MS = 1_500;
-/** How soon push must show a sign of life where HTTP shows none. */
-const PROBE_MS = 1_000;
+const POLL_MS: Readonly<Record<PanelName, number>> = {
+  account: 3_000,
+  stakes: 10_000,
+  auction: 6_000,
+};
+const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
 /** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
 const FLAT_LINE_MS = 5_000;
 
-type PanelName = keyof typeof POLL_MS;
-const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
-
 export class Feed {
   readonly #store: Store;
+  readonly #live: LiveData;
   readonly #push: Push;
+  readonly #health: HealthCheck;
   readonly #watches: Readonly<Record<PanelName, Watch>>;
-  readonly #keeper = new HistoryKeeper(() => this.#drawHistory());
-  #healthTimer: ReturnType<typeof setTimeout> | undefined;
-  #healthFailures = 0;
-  #isCheckingHealth = false;
-  /** When push was last heard, by performance.now(). */
-  #pushHeardMs = Number.NEGATIVE_INFINITY;
-  /** When a pushed state was last newer than all that was known. */
-  #freshPushMs = Number.NEGATIVE_INFINITY;
-  /** When /health last answered. */
-  #healthMs = Number.NEGATIVE_INFINITY;
+  readonly #keeper: HistoryKeeper;
 
-  constructor(store: Store) {
+  constructor(store: Store, live: LiveData) {
     this.#store = store;
+    this.#live = live;
+    this.#keeper = new HistoryKeeper(() => live.redrawHistory());
     const events: PushEvents = {
       opened: () => this.#pushOpened(),
       received: (message) => this.#received(message),
       closed: (isRefused) => this.#pushClosed(isRefused),
     };
     this.#push = new Push(events, () => `?interval=${store.view.paceMs}&compress=true`);
+    this.#health = this.#createHealthCheck();
     this.#watches = {
       account: this.#createWatch('account'),
       stakes: this.#createWatch('stakes'),
@@ -63,21 +56,22 @@ export class Feed {
   }
 
   start(): void {
-    void this.#checkHealth();
+    this.#health.checkNow();
     this.setKey(this.#store.view.key);
   }
 
-  /** Switches to a key and clears what the last one brought; an empty string means no key. */
+  /** Switches to a key and clears what the last key brought; an empty string means no key. */
   setKey(key: string): void {
     saveKey(key);
-    this.#store.set({ key, keyProblem: '', ...blankPanels() });
+    this.#store.set({ key });
+    this.#live.setKeyUnproven();
     this.#push.connect(key);
     this.#askAboutAuction();
     const { user, dex } = this.#store.view;
     this.select(user, dex);
   }
 
-  /** Shows new figures as often as this, and has them pushed so. */
+  /** Sets how often new figures are pushed and drawn. */
   setPace(paceMs: number): void {
     savePace(paceMs);
     this.#store.set({ paceMs });
@@ -90,9 +84,14 @@ export class Feed {
     const { view } = this.#store;
     const { question, refusal } = view.account;
     const isAsked = user === view.user && question !== undefined && refusal === undefined;
-    this.#store.set({ user, dex, history: this.#keeper.open(user, dex) });
+    this.#store.set({ user, dex });
+    this.#live.setHistory(this.#keeper.open(user, dex));
     if (isAsked) this.#noteFirstValue();
-    else this.#askAbout(user);
+    else {
+      this.#live.clearPanel('account');
+      this.#live.clearPanel('stakes');
+      this.#askAbout(user);
+    }
   }
 
   /** Shows the page as it was at a height, without push; undefined shows the present again. */
@@ -100,46 +99,62 @@ export class Feed {
     const { view } = this.#store;
     if (at === view.at) return;
     this.#unsubscribe('auction');
-    // Figures stay, greyed out, until those of the height have come; but none of the past are live.
-    const { account, stakes, auction } = at === undefined ? blankPanels() : view;
-    this.#store.set({ at, account, stakes, auction, zoom: undefined });
+    this.#store.set({ at, zoom: undefined });
+    // Figures stay, greyed out, until those of the height have come. Past figures are never live.
+    if (at === undefined) this.#live.clearPanels();
     this.#keeper.history.interrupt();
     this.#askAboutAuction();
-    this.#askAbout(view.user, { account, stakes });
+    this.#askAbout(view.user);
   }
 
-  /** About the moment that is shown. */
+  /** The question about the height that is shown. */
   #pin(question: Question): Question {
     const { at } = this.#store.view;
     return at === undefined ? question : { ...question, atHeight: at };
   }
 
   #askAboutAuction(): void {
-    const { key, auction } = this.#store.view;
-    const question = key === '' ? undefined : this.#pin({ type: 'perpDeployAuctionStatus' });
-    this.#store.set({ auction: { ...auction, question, refusal: undefined } });
+    const hasKey = this.#store.view.key !== '';
+    const question = hasKey ? this.#pin({ type: 'perpDeployAuctionStatus' }) : undefined;
+    this.#live.setQuestion('auction', question);
     this.#watches.auction.change(question);
   }
 
-  /** One answer has all dexes, so that all figures are of one height. */
-  #askAbout(user: string, shown: Pick<View, 'account' | 'stakes'> = blankPanels()): void {
+  /** One answer has all dexes, so that all figures have the same height. */
+  #askAbout(user: string): void {
     const isAsked = user !== '' && this.#store.view.key !== '';
-    const question = this.#pin({ type: 'allDexsClearinghouseState', user });
-    const account = { ...shown.account, question, refusal: undefined };
-    const ofStakes = this.#pin({ type: 'delegations', user });
-    const stakes = { ...shown.stakes, question: ofStakes, refusal: undefined };
-    this.#unsubscribe('account');
-    this.#unsubscribe('stakes');
-    this.#store.set(isAsked ? { account, stakes } : { account: EMPTY_PANEL, stakes: EMPTY_PANEL });
-    this.#watches.account.change(isAsked ? account.question : undefined);
-    this.#watches.stakes.change(isAsked ? stakes.question : undefined);
+    const types = { account: 'allDexsClearinghouseState', stakes: 'delegations' } as const;
+    for (const name of ['account', 'stakes'] as const) {
+      this.#unsubscribe(name);
+      const question = isAsked ? this.#pin({ type: types[name], user }) : undefined;
+      if (isAsked) this.#live.setQuestion(name, question);
+      else this.#live.clearPanel(name);
+      this.#watches[name].change(question);
+    }
   }
 
-  /** Forgets whose accounts were shown. */
+  /** Forgets which accounts were shown. */
   forgetAddresses(): void {
     forgetAddresses();
     this.select('', undefined);
-    this.#store.set({ recent: [], examples: [], history: this.#keeper.forget() });
+    this.#store.set({ recent: [], examples: [] });
+    this.#live.setHistory(this.#keeper.forget());
+  }
+
+  #createHealthCheck(): HealthCheck {
+    return new HealthCheck({
+      live: this.#live,
+      probe: () => this.#push.probe(),
+      ledgerKnown: (ledger) => this.#live.setHistory(this.#keeper.setLedger(ledger)),
+      fresh: (timeMs) => this.#extendLine(timeMs),
+      stale: () => this.#keeper.history.interrupt(),
+      wentOffline: (wasOffline) => {
+        // A connection that was silent meanwhile may continue as if nothing had happened.
+        this.#keeper.history.interrupt();
+        if (!wasOffline) this.#push.pause();
+      },
+      cameBack: () => this.#reconnect(),
+    });
   }
 
   #createWatch(name: PanelName): Watch {
@@ -160,35 +175,16 @@ export class Feed {
     if (this.#store.view.recent[0] !== user) this.#store.set({ recent: saveRecent(user) });
   }
 
-  /** Workers may be a block apart: an answer older than the one shown is dropped. */
-  #isOlder(name: PanelName, answer: Answer): boolean {
-    const { freshness, ...view } = this.#store.view;
-    const shown = view[name].answer;
-    if (view.at !== undefined) return false;
-    if (shown === undefined || freshness === undefined) return false;
-    // What is ahead of /health belongs to a ledger that was replaced.
-    if (answer.height !== undefined && shown.height !== undefined) {
-      return answer.height < shown.height && freshness.height >= shown.height;
-    }
-    return answer.time < shown.time && freshness.time >= shown.time;
-  }
-
   #show(name: PanelName, answer: Answer): void {
     // An answer proves that the service is back, before the next health check is due.
-    if (this.#store.view.link.state === 'offline') this.#checkHealthNow();
-    if (this.#isOlder(name, answer)) return;
-    const { question } = this.#watches[name];
-    const change = { [name]: { question, answer, refusal: undefined } };
-    const { at, [name]: shown } = this.#store.view;
-    // The first answer is shown at once, and so is what somebody moves to in the past.
-    if (shown.answer === undefined || at !== undefined) this.#store.set(change);
-    else this.#store.setThrottled(change);
+    if (this.#store.view.link.state === 'offline') this.#health.checkNow();
+    this.#live.setAnswer(name, this.#watches[name].question, answer);
   }
 
-  /** Adds a point to the chart, if the answer has one. */
+  /** Adds a point to the chart, if the answer has a value for it. */
   #noteValue(name: PanelName, answer: Answer): void {
     if (name !== 'account' || this.#store.view.at !== undefined) return;
-    if (this.#isOlder(name, answer)) return;
+    if (this.#live.isOlder(name, answer)) return;
     const { time, value } = answer as Answer<States>;
     const shown = pickDex(value, this.#store.view.dex);
     if (shown.length === 0) return;
@@ -198,10 +194,10 @@ export class Feed {
     if (!isPushed) history.interrupt();
     history.add(time, totalsOf(shown).accountValue);
     if (!isPushed) history.interrupt();
-    this.#drawHistory();
+    this.#live.redrawHistory();
   }
 
-  /** The chart of another dex begins with what is known already. */
+  /** The chart of another dex starts with the answer that is already there. */
   #noteFirstValue(): void {
     const { answer } = this.#store.view.account;
     const { last } = this.#keeper.history;
@@ -209,28 +205,21 @@ export class Feed {
     this.#noteValue('account', answer);
   }
 
-  #drawHistory(): void {
-    this.#store.setThrottled({ historyVersion: this.#store.view.historyVersion + 1 });
-  }
-
   #refuse(name: PanelName, refusal: Refusal): void {
-    const { view } = this.#store;
-    const isPast = view.at !== undefined;
+    const { link } = this.#store.view;
     if (refusal.status === 401) this.#refuseKey(refusal);
-    // Figures of another height than the one that is refused would be taken for its own.
-    else this.#store.set({ [name]: { ...view[name], refusal, ...(isPast && NO_ANSWER) } });
-    if (refusal.status === 0 && view.link.state === 'live') this.#checkHealthNow();
+    else this.#live.setRefusal(name, refusal);
+    if (refusal.status === 0 && link.state === 'live') this.#health.checkNow();
   }
 
-  /** The figures stay, greyed out, while the page asks for another key. */
   #refuseKey({ message }: Refusal): void {
     this.#push.connect('');
     for (const name of PANEL_NAMES) this.#watches[name].change(undefined);
-    this.#store.set({ keyProblem: message });
+    this.#live.setKeyProblem(message);
   }
 
   #pushOpened(): void {
-    this.#setPush(true);
+    this.#live.setPush(true);
     for (const name of PANEL_NAMES) {
       // A question without an answer yet may be invalid: HTTP reports why.
       if (this.#store.view[name].answer !== undefined) this.#subscribe(name);
@@ -239,27 +228,17 @@ export class Feed {
 
   #subscribe(name: PanelName): void {
     const { question, isPushed } = this.#watches[name];
-    if (
-      question === undefined ||
-      question.atHeight !== undefined ||
-      isPushed ||
-      !this.#store.view.link.isPush
-    )
-      return;
-    this.#push.send('subscribe', question);
+    if (question === undefined || question.atHeight !== undefined || isPushed) return;
+    if (this.#store.view.link.isPush) this.#push.send('subscribe', question);
   }
 
   #pushClosed(isRefused: boolean): void {
-    this.#setPush(false);
-    // Push may be back before anything is asked for again.
+    this.#live.setPush(false);
+    // Push may be back before the next question is asked.
     this.#keeper.history.interrupt();
     for (const name of PANEL_NAMES) this.#watches[name].setPushed(false);
     if (this.#store.view.link.state === 'offline') this.#push.pause();
     if (isRefused) this.#watches.auction.kick();
-  }
-
-  #setPush(isPush: boolean): void {
-    this.#store.set({ link: { ...this.#store.view.link, isPush } });
   }
 
   #unsubscribe(name: PanelName): void {
@@ -268,32 +247,21 @@ export class Feed {
       this.#push.send('unsubscribe', question);
   }
 
-  #received({ channel, data }: PushMessage): void {
-    this.#pushHeardMs = performance.now();
-    if (channel === 'subscriptionResponse') {
-      const { method, subscription } = data as { method: string; subscription: Question };
+  #received(message: PushMessage): void {
+    this.#health.notePush();
+    if (message.channel === 'subscriptionResponse') {
+      const { method, subscription } = message.data as { method: string; subscription: Question };
       const name = this.#findPanel(subscription);
       if (name !== undefined) this.#watches[name].setPushed(method === 'subscribe');
       return;
     }
-    const pushed = readPush(channel, data);
+    const pushed = readPush(message);
     if (pushed === undefined) return;
     const name = this.#findPanel(pushed.question);
     if (name === undefined) return;
-    this.#noteFresh(pushed.answer);
+    if (this.#live.noteFresh(pushed.answer)) this.#health.noteFreshPush();
     this.#noteValue(name, pushed.answer);
     this.#show(name, pushed.answer);
-  }
-
-  /** A pushed state is as good a sign of freshness as /health, by whose clock its age is told. */
-  #noteFresh({ height, time }: Answer): void {
-    const { freshness } = this.#store.view;
-    if (freshness === undefined || height === undefined || height <= freshness.height) return;
-    const heardMs = performance.now();
-    const serviceMs = freshness.time + freshness.lagMs + heardMs - freshness.heardMs;
-    const lagMs = Math.max(0, serviceMs - time);
-    this.#freshPushMs = heardMs;
-    this.#store.setThrottled({ freshness: { ...freshness, height, time, lagMs, heardMs } });
   }
 
   #findPanel(question: Question): PanelName | undefined {
@@ -302,78 +270,6 @@ export class Feed {
       const watched = this.#watches[name].question;
       return watched !== undefined && nameOf(watched) === wanted;
     });
-  }
-
-  #checkHealthNow(): void {
-    if (this.#isCheckingHealth) return;
-    clearTimeout(this.#healthTimer);
-    void this.#checkHealth();
-  }
-
-  async #checkHealth(): Promise<void> {
-    const { link } = this.#store.view;
-    this.#isCheckingHealth = true;
-    try {
-      const health = await askHealth();
-      const isLive = health.status === 'ok';
-      this.#healthFailures = 0;
-      this.#healthMs = performance.now();
-      this.#store.setThrottled({ freshness: { ...health, heardMs: this.#healthMs } });
-      this.#setLinkState(isLive ? 'live' : 'stopped', isLive ? '' : health.message);
-      if (health.ledger !== '') {
-        this.#store.setThrottled({ history: this.#keeper.setLedger(health.ledger) });
-      }
-      if (!isLive) this.#keeper.history.interrupt();
-      if (link.state === 'offline') this.#reconnect();
-      else if (isLive) this.#extendLine(health.time);
-    } catch (error) {
-      this.#healthFailures++;
-      const { message } = error as Refusal;
-      if (!(await this.#isPushAlive())) this.#goOffline(message);
-    }
-    this.#isCheckingHealth = false;
-    const delayMs = Math.min(HEALTH_MS_MAX, HEALTH_MS * 2 ** Math.min(this.#healthFailures, 5));
-    this.#scheduleHealth(delayMs);
-  }
-
-  #scheduleHealth(delayMs: number): void {
-    this.#healthTimer = setTimeout(() => {
-      if (this.#isPushFresh()) this.#scheduleHealth(HEALTH_MS);
-      else void this.#checkHealth();
-    }, delayMs);
-  }
-
-  /** Whether pushed states make the next health check needless; what is followed may fail beside them. */
-  #isPushFresh(): boolean {
-    const { link, freshness } = this.#store.view;
-    const nowMs = performance.now();
-    if (link.state !== 'live' || freshness?.follow !== undefined) return false;
-    return nowMs - this.#freshPushMs < PUSH_FRESH_MS && nowMs - this.#healthMs < HEALTH_MS_PUSHED;
-  }
-
-  /** HTTP may be slow or blocked while push still comes. */
-  async #isPushAlive(): Promise<boolean> {
-    if (!this.#store.view.link.isPush) return false;
-    const askedMs = performance.now();
-    this.#push.probe();
-    await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-    return this.#store.view.link.isPush && this.#pushHeardMs >= askedMs;
-  }
-
-  /** Shown at once if it is another one. */
-  #setLinkState(state: LinkState, message: string): void {
-    const { link } = this.#store.view;
-    const change = { link: { ...link, state, message } };
-    if (state === link.state) this.#store.setThrottled(change);
-    else this.#store.set(change);
-  }
-
-  #goOffline(message: string): void {
-    const { link } = this.#store.view;
-    this.#setLinkState('offline', message);
-    // A connection that was silent meanwhile may go on as if nothing had happened.
-    this.#keeper.history.interrupt();
-    if (link.state !== 'offline') this.#push.pause();
   }
 
   #reconnect(): void {
@@ -387,40 +283,11 @@ export class Feed {
     const knownMs = timeMs - pushedWithinMs(this.#store.view);
     if (knownMs - last.time < FLAT_LINE_MS) return;
     this.#keeper.history.add(knownMs, last.value);
-    this.#drawHistory();
+    this.#live.redrawHistory();
   }
-}
-
-const NO_ANSWER = { answer: undefined };
-
-function blankPanels() {
-  return { account: EMPTY_PANEL, stakes: EMPTY_PANEL, auction: EMPTY_PANEL };
 }
 
 /** A canonical name for a question, independent of the order of its fields. */
 function nameOf({ type, user = '', dex = '', atHeight = 0 }: Question): string {
   return `${type} ${user.toLowerCase()} ${dex} ${atHeight}`;
-}
-
-interface Pushed extends Question {
-  readonly height?: number;
-  readonly time?: number;
-  readonly accountTime?: number;
-  readonly [field: string]: unknown;
-}
-
-/** Where a push does not hold its answer in a field named after the channel. */
-const ANSWER_FIELDS: Readonly<Record<string, string>> = {
-  allDexsClearinghouseState: 'clearinghouseStates',
-};
-
-function readPush(type: string, data: unknown) {
-  const field = ANSWER_FIELDS[type] ?? type;
-  if (typeof data !== 'object' || data === null || !(field in data)) return undefined;
-  const { user, dex, height, accountTime, [field]: value } = data as Pushed;
-  const { time = accountTime ?? 0 } = data as Pushed;
-  return {
-    question: { type, user: user ?? '', dex: dex ?? '' },
-    answer: { value, height, time, accountTime },
-  };
 }

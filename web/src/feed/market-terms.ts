@@ -3,7 +3,7 @@
 import { type Meta, readTerms } from '../figures/margin-terms.ts';
 import { ask } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
-import type { Store } from '../view/store.ts';
+import type { LiveData } from './live-data.ts';
 
 /** Tiers rarely change, and what-if notices when they have. */
 const POLL_MS = 60_000;
@@ -11,13 +11,12 @@ const POLL_MS = 60_000;
 export class TermsWatch {
   readonly #watch: Watch;
 
-  constructor(store: Store) {
+  constructor(live: LiveData) {
     this.#watch = new Watch({
       pollMs: POLL_MS,
-      ask: (question) => ask(store.view.key, question),
-      answered: ({ value }) =>
-        store.set({ terms: readTerms(value as readonly Meta[]), termsRefusal: undefined }),
-      refused: (termsRefusal) => store.set({ termsRefusal }),
+      ask: (question) => ask(live.view.key, question),
+      answered: ({ value }) => live.setTerms(readTerms(value as readonly Meta[])),
+      refused: (refusal) => live.setTermsRefusal(refusal),
     });
   }
 

@@ -24,7 +24,7 @@ interface Tier {
   readonly deduction: { readonly top: bigint; readonly bottom: bigint };
 }
 
-export interface MarginTerms {
+export interface MarketTerms {
   readonly priceDecimals: number;
   readonly tiers: readonly Tier[];
 }
@@ -37,10 +37,10 @@ const LIQUIDATION_DECIMALS = 10;
 const toMillionths = (value: Decimal): bigint => roundTo(value, USD_DECIMALS).units;
 
 /** The terms of all markets, by coin. */
-export function readTerms(metas: readonly Meta[]): ReadonlyMap<string, MarginTerms> {
+export function readTerms(metas: readonly Meta[]): ReadonlyMap<string, MarketTerms> {
   const terms = metas.flatMap(({ universe, marginTables }) => {
     const tables = new Map(marginTables);
-    return universe.map(({ name, szDecimals, marginTableId }): [string, MarginTerms] => {
+    return universe.map(({ name, szDecimals, marginTableId }): [string, MarketTerms] => {
       const { marginTiers = [] } = tables.get(marginTableId) ?? {};
       const priceDecimals = SIZE_AND_PRICE_DECIMALS - szDecimals;
       return [name, { priceDecimals, tiers: readTiers(marginTiers) }];
@@ -70,7 +70,7 @@ function readTiers(given: readonly { lowerBound: string; maxLeverage: number }[]
 }
 
 /** The maintenance margin of a position of this value, rounded down. */
-export function maintenanceOf({ tiers }: MarginTerms, value: Decimal): Decimal {
+export function maintenanceOf({ tiers }: MarketTerms, value: Decimal): Decimal {
   const millionths = toMillionths(value);
   const tier = tiers.findLast(({ lowerBound }) => millionths >= lowerBound) ?? tiers[0];
   const { divisor, deduction } = tier;
@@ -87,7 +87,7 @@ export interface Backed {
 }
 
 /** The price at which equity equals maintenance, as the endpoint writes it; null if there is none. */
-export function liquidationOf({ tiers }: MarginTerms, { szi, value, equity }: Backed) {
+export function liquidationOf({ tiers }: MarketTerms, { szi, value, equity }: Backed) {
   const side = szi.units < 0n ? -1n : 1n;
   const target = toMillionths(value) - side * toMillionths(equity);
   if (target <= 0n) return null;

@@ -20,7 +20,7 @@ import {
   sum,
   ZERO,
 } from './decimal.ts';
-import { liquidationOf, type MarginTerms, maintenanceOf } from './margin-terms.ts';
+import { liquidationOf, type MarketTerms, maintenanceOf } from './margin-terms.ts';
 import { markOf } from './position-figures.ts';
 import { decimalsOf } from './text.ts';
 
@@ -59,7 +59,7 @@ export interface Supposed {
   readonly positions: ReadonlyMap<string, SupposedPosition>;
 }
 
-type AllTerms = ReadonlyMap<string, MarginTerms>;
+type AllTerms = ReadonlyMap<string, MarketTerms>;
 
 /** Typed per cent as decimal text; undefined if it is none, or out of range. */
 export function readPercent(typed: string): string | undefined {
@@ -101,7 +101,7 @@ interface Supposition {
 interface MovedPosition {
   readonly position: Position;
   /** Undefined where the ledger has no such market. */
-  readonly terms: MarginTerms | undefined;
+  readonly terms: MarketTerms | undefined;
   readonly mark: Decimal;
   readonly value: Decimal;
   /** Of the account, by this position. */
@@ -131,7 +131,7 @@ const isIsolated = ({ leverage }: Position): boolean => leverage.type === 'isola
 function movePosition(
   position: Position,
   move: Move,
-  terms: MarginTerms | undefined,
+  terms: MarketTerms | undefined,
 ): MovedPosition {
   const before = markOf(position);
   const isStill = move.coin !== undefined && move.coin !== position.coin;
@@ -142,7 +142,7 @@ function movePosition(
 }
 
 /** A mark has only as many decimals as its market allows, and is never zero. */
-function moveMark(mark: Decimal, percent: string, terms: MarginTerms | undefined): Decimal {
+function moveMark(mark: Decimal, percent: string, terms: MarketTerms | undefined): Decimal {
   const { units, scale } = add(parseDecimal(percent), { units: 100n, scale: 0 });
   const exact = multiply(mark, { units, scale: scale + 2 });
   if (terms === undefined) return exact;
@@ -188,7 +188,7 @@ function judgeIsolated({ position, terms, value, change }: MovedPosition): Fate 
 }
 
 /** Whether the terms give the liquidation price of the answer. */
-function isLiquidationTold(position: Position, terms: MarginTerms, equity: Decimal): boolean {
+function isLiquidationTold(position: Position, terms: MarketTerms, equity: Decimal): boolean {
   const szi = parseDecimal(position.szi);
   const value = parseDecimal(position.positionValue);
   return liquidationOf(terms, { szi, value, equity }) === position.liquidationPx;

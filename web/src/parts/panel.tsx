@@ -5,7 +5,8 @@ import { useState } from 'preact/hooks';
 import type { NamedFigure } from '../figures/all-digits.ts';
 import type { Answer } from '../figures/answers.ts';
 import { formatAge, formatCount, formatTime } from '../figures/text.ts';
-import { accountAgeMs, isCurrent, isUnchanged, type Panel, type View } from '../view/view.ts';
+import { accountAgeMs, isCurrent, isUnchanged } from '../view/selectors.ts';
+import type { Panel, View } from '../view/store.ts';
 import { CurlDialog } from './curl-dialog.tsx';
 import { DigitsDialog } from './digits-dialog.tsx';
 

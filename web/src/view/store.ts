@@ -1,48 +1,164 @@
-/** The view of the page, and when it is drawn again. */
+/** Every value of the page, who may write it, and when the page is drawn again. */
 
+import type { Alarm } from '../figures/alarms.ts';
+import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
 import { WORST_FIRST } from '../figures/board-sort.ts';
-import { FIRST_SPAN } from '../history/archive-series.ts';
+import type { MarketTerms } from '../figures/margin-terms.ts';
+import type { Move } from '../figures/what-if.ts';
+import { type ArchiveSeries, FIRST_SPAN, type TimeSpan } from '../history/archive-series.ts';
 import { RANGES, ValueHistory } from '../history/value-history.ts';
+import type { Refusal } from '../service/service.ts';
+import type { AddressBook } from './address-book.ts';
+import type { Place } from './place.ts';
 import { loadBook, loadExamples, loadKey, loadPace, loadRecent } from './storage.ts';
-import { EMPTY_PANEL, FIRST_DEX, type View } from './view.ts';
+
+/** A question, and what the service has answered. */
+export interface Panel<T> {
+  /** Undefined while the page has nothing to ask. */
+  readonly question: Question | undefined;
+  /** The newest answer; undefined before the first one. */
+  readonly answer: Answer<T> | undefined;
+  /** Why the last request failed; the answer shown is then stale. */
+  readonly refusal: Refusal | undefined;
+}
+
+export interface Dex {
+  readonly name: string;
+  readonly fullName: string;
+}
+
+/** connecting: no response yet. stale: the service responds, but its ledger is stale. */
+export type LinkState = 'connecting' | 'live' | 'stale' | 'offline';
+
+interface Link {
+  readonly state: LinkState;
+  /** What is wrong, in the words of the service where there are any. */
+  readonly message: string;
+  /** Whether the push connection is open. */
+  readonly isPush: boolean;
+}
+
+interface Freshness extends Health {
+  /** performance.now() at the response: the wall clock of the browser may be wrong. */
+  readonly heardMs: number;
+}
+
+/** Whether the system may show alarms as notifications. ask: the person has not decided yet. */
+export type NoticeState = 'unsupported' | 'ask' | 'granted' | 'denied';
+
+/** By address, without accounts that have no alarm. */
+export type Alarms = ReadonlyMap<string, readonly Alarm[]>;
+
+/** Values that survive a reload: storage.ts saves them in the browser. */
+interface SavedValues {
+  /** The endpoint key; empty before the person enters one. */
+  readonly key: string;
+  /** Addresses that came with the link of the key. */
+  readonly examples: readonly string[];
+  /** Addresses that were shown, newest first. */
+  readonly recent: readonly string[];
+  /** Labels, limits and the accounts of the board. */
+  readonly book: AddressBook;
+  /** Time between two draws of new figures. */
+  readonly paceMs: number;
+}
+
+/** Values that a reload resets. */
+interface MomentaryValues {
+  /** The part of the archive chart that is shown; undefined for all of its span. */
+  readonly zoom: TimeSpan | undefined;
+  /** The move of marks that "What if" supposes; undefined while "What if" is closed. */
+  readonly whatIf: Move | undefined;
+  /** What the page has just done for the person, such as "Copied …"; empty after a while. */
+  readonly notice: string;
+  /** The permission for notifications. */
+  readonly notices: NoticeState;
+}
+
+/** What the person chooses. Any action may write these values. */
+export type ChosenValues = Place & SavedValues & MomentaryValues;
+
+/** What the service has brought, and what follows from that. Only feed/live-data.ts writes these values. */
+export interface LiveValues {
+  /** Why the key does not work, in the words of the service; empty if nothing is wrong. */
+  readonly keyProblem: string;
+  /** All dexes, with their full names. */
+  readonly dexes: readonly Dex[];
+  /** The account on all dexes, whichever are shown. */
+  readonly account: Panel<States>;
+  /** The delegations of the account. */
+  readonly stakes: Panel<readonly Delegation[]>;
+  /** The deployment auction; its answer is null before the first auction. */
+  readonly auction: Panel<Auction | null>;
+  /** The connection to the service. */
+  readonly link: Link;
+  /** The last /health, or a newer pushed state; undefined before the first response. */
+  readonly freshness: Freshness | undefined;
+  /** Account values that the page has seen: the chart where there is no archive. */
+  readonly history: ValueHistory;
+  /** Incremented with every new point of the history. */
+  readonly historyVersion: number;
+  /** The rows of the chart where there is an archive. */
+  readonly archiveSeries: ArchiveSeries | undefined;
+  /** Why the archive did not answer. */
+  readonly archiveRefusal: Refusal | undefined;
+  /** Margin terms by coin; undefined before "What if" asks for them. */
+  readonly terms: ReadonlyMap<string, MarketTerms> | undefined;
+  /** Why the margin terms are not known. */
+  readonly termsRefusal: Refusal | undefined;
+  /** Limits that are crossed now. */
+  readonly alarms: Alarms;
+}
+
+/** One immutable object, replaced with every change. */
+export type View = ChosenValues & LiveValues;
+
+export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
+export const EMPTY_PANEL = { question: undefined, answer: undefined, refusal: undefined };
+
+const createPlace = (): Place => ({
+  ...{ isBoard: false, boardSort: WORST_FIRST },
+  ...{ user: '', dex: undefined, at: undefined, sort: undefined },
+  ...{ range: RANGES[0].name, span: FIRST_SPAN },
+});
+
+const loadSaved = (): SavedValues => ({
+  key: loadKey(),
+  examples: loadExamples(),
+  recent: loadRecent(),
+  book: loadBook(),
+  paceMs: loadPace(),
+});
+
+const createMomentary = (): MomentaryValues => ({
+  zoom: undefined,
+  whatIf: undefined,
+  notice: '',
+  notices: 'unsupported',
+});
+
+const createLive = (): LiveValues => ({
+  keyProblem: '',
+  dexes: [FIRST_DEX],
+  account: EMPTY_PANEL,
+  stakes: EMPTY_PANEL,
+  auction: EMPTY_PANEL,
+  link: { state: 'connecting', message: '', isPush: false },
+  freshness: undefined,
+  history: new ValueHistory(),
+  historyVersion: 0,
+  archiveSeries: undefined,
+  archiveRefusal: undefined,
+  terms: undefined,
+  termsRefusal: undefined,
+  alarms: new Map(),
+});
 
 /** Drawing gets at most a sixth of the time, so that a slow machine stays responsive. */
 const REST_PER_DRAW = 6;
 
 export class Store {
-  view: View = {
-    key: loadKey(),
-    keyProblem: '',
-    user: '',
-    dex: undefined,
-    dexes: [FIRST_DEX],
-    examples: loadExamples(),
-    recent: loadRecent(),
-    account: EMPTY_PANEL,
-    stakes: EMPTY_PANEL,
-    auction: EMPTY_PANEL,
-    link: { state: 'connecting', message: '', isPush: false },
-    freshness: undefined,
-    history: new ValueHistory(),
-    historyVersion: 0,
-    range: RANGES[0].name,
-    at: undefined,
-    span: FIRST_SPAN,
-    zoom: undefined,
-    archiveSeries: undefined,
-    archiveRefusal: undefined,
-    sort: undefined,
-    notice: '',
-    whatIf: undefined,
-    terms: undefined,
-    termsRefusal: undefined,
-    isBoard: false,
-    boardSort: WORST_FIRST,
-    book: loadBook(),
-    alarms: new Map(),
-    notices: 'unsupported',
-    paceMs: loadPace(),
-  };
+  #view: View = { ...createPlace(), ...loadSaved(), ...createMomentary(), ...createLive() };
   readonly #draw: (view: View) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isScheduled = false;
@@ -56,20 +172,35 @@ export class Store {
     document.addEventListener('visibilitychange', () => this.set({}));
   }
 
-  /** Shows a change at once, together with others that are made at the same time. */
-  set(change: Partial<View>): void {
-    this.view = { ...this.view, ...change };
+  get view(): View {
+    return this.#view;
+  }
+
+  /** Changes what the person has chosen, and draws at once. */
+  set(change: Partial<ChosenValues>): void {
+    this.#view = { ...this.#view, ...change };
+    this.#drawSoon();
+  }
+
+  /** For LiveData only. Draws at once, or at the pace that the person chose. */
+  setLive(change: Partial<LiveValues>, when: 'now' | 'paced'): void {
+    this.#view = { ...this.#view, ...change };
+    if (when === 'now') this.#drawSoon();
+    else this.drawPaced();
+  }
+
+  /** In a microtask, together with other changes that are made at the same time. */
+  #drawSoon(): void {
     if (this.#isScheduled || document.hidden) return;
     this.#isScheduled = true;
     queueMicrotask(() => this.#drawNow());
   }
 
-  /** Shows what the service has brought, as often as the person chose, and in one frame. */
-  setThrottled(change: Partial<View>): void {
-    this.view = { ...this.view, ...change };
+  /** Draws as often as the person chose, and in one frame. */
+  drawPaced(): void {
     if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
-    // One slow draw, such as the first of a long table, says nothing of the next.
-    const pauseMs = Math.max(this.view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
+    // One slow draw, such as the first of a long table, says nothing about the next.
+    const pauseMs = Math.max(this.#view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
     const sinceMs = performance.now() - this.#drawnMs;
     this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);
   }
@@ -80,7 +211,7 @@ export class Store {
     this.#isScheduled = false;
     if (document.hidden) return;
     this.#drawnMs = performance.now();
-    this.#draw(this.view);
+    this.#draw(this.#view);
     this.#drawMs = [performance.now() - this.#drawnMs, this.#drawMs[0]];
   }
 }

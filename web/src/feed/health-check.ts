@@ -1,0 +1,121 @@
+/** Asks /health once a second, and less often while pushed states show that the ledger is fresh. */
+
+import { askHealth, type Refusal } from '../service/service.ts';
+import type { LiveData } from './live-data.ts';
+
+const INTERVAL_MS = 1_000;
+const INTERVAL_MS_MAX = 8_000;
+/** While pushed states show how fresh the ledger is, /health is asked for the rest only. */
+const INTERVAL_MS_PUSHED = 5_000;
+/** How long a pushed state replaces a health check. */
+const PUSH_FRESH_MS = 1_500;
+/** How soon push must respond to a ping when HTTP does not respond. */
+const PROBE_MS = 1_000;
+
+interface HealthCheckOptions {
+  readonly live: LiveData;
+  /** Sends a ping on the push connection. */
+  probe(): void;
+  /** Called with the ledger that the service answers from. */
+  ledgerKnown(ledger: string): void;
+  /** The ledger is fresh at this time. */
+  fresh(timeMs: number): void;
+  /** The ledger is stale: new points of the chart are not known. */
+  stale(): void;
+  wentOffline(wasOffline: boolean): void;
+  cameBack(): void;
+}
+
+export class HealthCheck {
+  readonly #options: HealthCheckOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  #isChecking = false;
+  /** When push was last heard, by performance.now(). */
+  #pushHeardMs = Number.NEGATIVE_INFINITY;
+  /** When a pushed state was last newer than all that was known. */
+  #freshPushMs = Number.NEGATIVE_INFINITY;
+  /** When /health last answered. */
+  #answeredMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: HealthCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Something has come by push. */
+  notePush(): void {
+    this.#pushHeardMs = performance.now();
+  }
+
+  /** A pushed state was newer than all that was known. */
+  noteFreshPush(): void {
+    this.#freshPushMs = performance.now();
+  }
+
+  checkNow(): void {
+    if (this.#isChecking) return;
+    clearTimeout(this.#timer);
+    void this.#check();
+  }
+
+  async #check(): Promise<void> {
+    this.#isChecking = true;
+    try {
+      await this.#askHealth();
+    } catch (error) {
+      this.#failures++;
+      if (!(await this.#isPushAlive())) this.#goOffline((error as Refusal).message);
+    }
+    this.#isChecking = false;
+    this.#schedule(Math.min(INTERVAL_MS_MAX, INTERVAL_MS * 2 ** Math.min(this.#failures, 5)));
+  }
+
+  async #askHealth(): Promise<void> {
+    const { live, ledgerKnown, fresh, stale, cameBack } = this.#options;
+    const wasOffline = live.view.link.state === 'offline';
+    const health = await askHealth();
+    const isFresh = health.status === 'ok';
+    this.#failures = 0;
+    this.#answeredMs = performance.now();
+    live.setHealth(health, this.#answeredMs);
+    live.setLink(isFresh ? 'live' : 'stale', isFresh ? '' : health.message);
+    if (health.ledger !== '') ledgerKnown(health.ledger);
+    if (!isFresh) stale();
+    if (wasOffline) cameBack();
+    else if (isFresh) fresh(health.time);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      if (this.#isPushFresh()) this.#schedule(INTERVAL_MS);
+      else void this.#check();
+    }, delayMs);
+  }
+
+  /** Whether pushed states replace the next health check; they say nothing about an upstream. */
+  #isPushFresh(): boolean {
+    const { link, freshness } = this.#options.live.view;
+    const nowMs = performance.now();
+    if (link.state !== 'live' || freshness?.follow !== undefined) return false;
+    return (
+      nowMs - this.#freshPushMs < PUSH_FRESH_MS && nowMs - this.#answeredMs < INTERVAL_MS_PUSHED
+    );
+  }
+
+  /** HTTP may be slow or blocked while push still works. */
+  async #isPushAlive(): Promise<boolean> {
+    const { live, probe } = this.#options;
+    if (!live.view.link.isPush) return false;
+    const askedMs = performance.now();
+    probe();
+    await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+    return live.view.link.isPush && this.#pushHeardMs >= askedMs;
+  }
+
+  #goOffline(message: string): void {
+    const { live, wentOffline } = this.#options;
+    const wasOffline = live.view.link.state === 'offline';
+    live.setLink('offline', message);
+    wentOffline(wasOffline);
+  }
+}
