@@ -11,10 +11,10 @@ import {
   accountFigures,
   type MarginSummary,
   type PositionFigures,
-  QUOTIENT_DECIMALS,
   returnOnEquity,
 } from '../state/figures.ts';
 import { liquidationPrice } from '../state/liquidation.ts';
+import { QUOTIENT_DECIMALS } from '../state/margin-formulas.ts';
 import type { Market } from '../state/markets.ts';
 import { QuickFigures } from '../state/quick-figures.ts';
 import type { StateView } from '../state/state.ts';

@@ -18,12 +18,10 @@ import {
 } from '../exact/decimal.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
+import { maintenanceMargin, QUOTIENT_DECIMALS, tierOf } from './margin-formulas.ts';
 import type { MarginTier } from './margin-tiers.ts';
 import type { Market } from './markets.ts';
 import type { StateView } from './state.ts';
-
-/** Decimals of the two figures that are divided: return on equity and liquidation price. */
-export const QUOTIENT_DECIMALS = 10;
 
 /** At least a tenth of each cross position's value cannot be withdrawn, whatever its leverage. */
 export const WITHDRAWAL_DIVISOR = 10;
@@ -62,24 +60,6 @@ export interface AccountFigures {
   readonly crossMaintenanceMargin: Exact;
   readonly withdrawable: Exact;
   readonly collateral: number;
-}
-
-/** The tier that contains a position value. */
-function tierOf(tiers: readonly MarginTier[], value: Exact): MarginTier {
-  let index = tiers.length - 1;
-  while (value < tiers[index].lowerBound) index--;
-  return tiers[index];
-}
-
-/** floor(value / (2 * maxLeverage) - deduction) */
-function maintenanceMargin(tier: MarginTier, value: Exact): Exact {
-  const { deductionNumerator, deductionDenominator } = tier;
-  const rateDivisor = 2 * tier.maxLeverage;
-  const dividend = subtract(
-    multiply(value, deductionDenominator),
-    multiply(deductionNumerator, rateDivisor),
-  );
-  return divideFloor(dividend, multiply(deductionDenominator, rateDivisor));
 }
 
 function positionFigures(state: StateView, position: number): PositionFigures {

@@ -1,15 +1,8 @@
-/** Margin tiers: which tables are valid, and the exact deduction of each tier. */
+/** Margin tiers: their terms, and which tables are valid. */
 
 import { USD_DECIMALS } from '../events/fields.ts';
 import { Refusal } from '../events/refusal.ts';
-import {
-  add,
-  divideFloor,
-  type Exact,
-  formatUnits,
-  greatestCommonDivisor,
-  multiply,
-} from '../exact/decimal.ts';
+import { type Exact, formatUnits } from '../exact/decimal.ts';
 
 /** A margin tier as an event gives it. */
 export interface TierTerms {
@@ -27,37 +20,6 @@ export interface MarginTier extends TierTerms {
 }
 
 const TIER_COUNT_MAX = 100;
-
-/** deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage */
-function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
-  const stepNumerator = multiply(terms.lowerBound, previous.maxLeverage - terms.maxLeverage);
-  const stepDenominator = 2 * terms.maxLeverage * previous.maxLeverage;
-  const numerator = add(
-    multiply(previous.deductionNumerator, stepDenominator),
-    multiply(stepNumerator, previous.deductionDenominator),
-  );
-  const denominator = multiply(previous.deductionDenominator, stepDenominator);
-  const divisor = greatestCommonDivisor(numerator, denominator);
-  return createTier(terms, divideFloor(numerator, divisor), divideFloor(denominator, divisor));
-}
-
-/** All tiers are created here, so that they share one hidden class and reads stay monomorphic. */
-function createTier(
-  { lowerBound, maxLeverage }: TierTerms,
-  deductionNumerator: Exact,
-  deductionDenominator: Exact,
-): MarginTier {
-  return { lowerBound, maxLeverage, deductionNumerator, deductionDenominator };
-}
-
-export function createTiers(terms: readonly TierTerms[]): MarginTier[] {
-  const tiers: MarginTier[] = [];
-  for (const tier of terms) {
-    const previous = tiers.at(-1);
-    tiers.push(previous === undefined ? createTier(tier, 0, 1) : addDeduction(previous, tier));
-  }
-  return tiers;
-}
 
 /** The terms that tiers were created from. */
 export function tierTermsOf(tiers: readonly TierTerms[]): TierTerms[] {

@@ -10,10 +10,10 @@ import { readUnits, USD_DECIMALS } from '../events/fields.ts';
 import { prefixRefusal, Refusal } from '../events/refusal.ts';
 import { formatAddress } from '../exact/address.ts';
 import { marketOfTerms, OWN_TIERS, tierTableOfTerms } from './columns.ts';
+import { createTiers } from './margin-formulas.ts';
 import {
   areSameTiers,
   checkTiers,
-  createTiers,
   type MarginTier,
   type TierTerms,
   tierTermsOf,

@@ -9,7 +9,8 @@
 import { longDivideHalfUp, powerOfTen } from '../exact/decimal.ts';
 import * as column from './columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from './columns.ts';
-import { QUOTIENT_DECIMALS, WITHDRAWAL_DIVISOR } from './figures.ts';
+import { WITHDRAWAL_DIVISOR } from './figures.ts';
+import { QUOTIENT_DECIMALS } from './margin-formulas.ts';
 import type { MarginTier } from './margin-tiers.ts';
 import type { Market } from './markets.ts';
 import type { StateView, TableView } from './state.ts';

@@ -5,7 +5,8 @@
  */
 
 import { Refusal } from '../events/refusal.ts';
-import { checkTiers, createTiers, type MarginTier, type TierTerms } from './margin-tiers.ts';
+import { createTiers } from './margin-formulas.ts';
+import { checkTiers, type MarginTier, type TierTerms } from './margin-tiers.ts';
 
 const TABLE_COUNT_MAX = 10_000;
 

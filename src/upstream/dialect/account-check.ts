@@ -14,10 +14,10 @@ import {
   accountFigures,
   type MarginSummary,
   type PositionFigures,
-  QUOTIENT_DECIMALS,
   returnOnEquity,
 } from '../../state/figures.ts';
 import { liquidationPrice } from '../../state/liquidation.ts';
+import { QUOTIENT_DECIMALS } from '../../state/margin-formulas.ts';
 import type { AccountReading, AccountRows } from './account-answer.ts';
 import { describeAccountRows, describeCollateral, describeOrderMargin } from './account-events.ts';
 import type { ReportedPosition, ReportedSummary } from './account-shape.ts';
