@@ -41,8 +41,9 @@ function acknowledgeAll(): void {
   for (const line of sent) subscriber.acknowledge(question(Number(line.slice(-1))));
 }
 
-const formatRefusal = (reason: string, index: number) =>
-  `Subscription refused: ${reason} ${JSON.stringify({ method: 'subscribe', subscription: question(index) })}`;
+const refusal = (code: string, message: string, index: number) => ({
+  ...{ code, message, method: 'subscribe', subscription: question(index) },
+});
 
 test('at most twenty are in flight, the most important ones first', () => {
   subscriber.setWanted(questions(45));
@@ -62,13 +63,13 @@ test('one that is refused is asked for again, each time later', () => {
   subscriber.opened();
   pass(20);
   subscriber.acknowledge(question(1));
-  subscriber.refuse(formatRefusal('upstream_failed: the exchange is away', 0));
+  subscriber.refuse(refusal('upstream_failed', 'the exchange is away', 0));
   assert.deepEqual(refused, ['0x0 upstream_failed: the exchange is away']);
   pass(1_400);
   assert.equal(sent.length, 2);
   pass(1_400);
   assert.deepEqual(sent.slice(2), ['subscribe 0x0']);
-  subscriber.refuse(formatRefusal('upstream_failed: away', 0));
+  subscriber.refuse(refusal('upstream_failed', 'away', 0));
   pass(2_900);
   assert.equal(sent.length, 3);
   pass(2_500);
@@ -79,9 +80,9 @@ test('with a spent budget it waits twice as long as it is told to, and asks one 
   subscriber.setWanted(questions(3));
   subscriber.opened();
   pass(20);
-  const reason =
-    'rate_limited: budget: this question weighs 20, 3 of 60 are left; try again in 5 s';
-  for (let index = 0; index < 3; index++) subscriber.refuse(formatRefusal(reason, index));
+  for (let index = 0; index < 3; index++) {
+    subscriber.refuse({ ...refusal('rate_limited', 'spent', index), retryAfterSeconds: 5 });
+  }
   assert.equal(subscriber.isShort, true);
   sent.length = 0;
   pass(9_900);
@@ -131,6 +132,6 @@ test('one that is not answered is asked for again, and one that is there already
   assert.deepEqual(refused, ['0x0 the service did not answer']);
   pass(3_000);
   assert.equal(sent.length, 2);
-  subscriber.refuse(`Already subscribed: ${JSON.stringify(question(0))}`);
+  subscriber.refuse({ ...refusal('invalid_field', 'it is open', 0), field: 'method' });
   assert.deepEqual(acknowledged, ['0x0']);
 });

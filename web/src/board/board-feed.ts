@@ -6,6 +6,7 @@
 import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
 import { PacedSubscriber } from '../service/paced-subscriber.ts';
 import { Push, type PushEvents, type PushMessage } from '../service/push.ts';
+import { readPushError } from '../service/push-error.ts';
 import { type PushedAnswer, readPush } from '../service/pushed-answer.ts';
 import { ask } from '../service/service.ts';
 import { type AddressBook, usersOnBoard } from '../view/address-book.ts';
@@ -164,10 +165,11 @@ export class BoardFeed {
 
   #received(message: PushMessage): void {
     const { channel, data } = message;
+    const error = readPushError(message);
     if (channel === 'subscriptionResponse') {
       const { method, subscription } = data as { method: string; subscription: Question };
       if (method === 'subscribe') this.#subscriber.acknowledge(subscription);
-    } else if (channel === 'error') this.#subscriber.refuse(String(data));
+    } else if (error !== undefined) this.#subscriber.refuse(error);
     else this.#readPushed(message);
     this.#options.received();
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Question } from '../figures/answers.ts';
+import { describePushError, isAlreadySubscribed, type PushError } from './push-error.ts';
 
 const PACE_MS = 50;
 const ASKED_MAX = 20;
@@ -33,9 +34,7 @@ interface Wanted {
 
 const nameOf = ({ type, user = '' }: Question): string => `${type} ${user.toLowerCase()}`;
 
-/** An error is text, and ends with the frame or the subscription that it is about. */
-const REFUSAL = /^(?:Subscription refused|Invalid subscription): ([^{]*)(\{.*\})$/s;
-const ALREADY = /^Already subscribed: (\{.*\})$/s;
+const NO_ANSWER: PushError = { code: '', message: 'the service did not answer' };
 
 export class PacedSubscriber {
   readonly #options: SubscriberOptions;
@@ -101,31 +100,29 @@ export class PacedSubscriber {
     this.#schedule(PACE_MS);
   }
 
-  /** Called with the text of an error. */
-  refuse(text: string): void {
-    const [, already] = ALREADY.exec(text) ?? [];
-    if (already !== undefined) this.acknowledge(JSON.parse(already) as Question);
-    const [, reason = '', about] = REFUSAL.exec(text) ?? [];
-    if (about === undefined) return;
-    const { subscription, ...question } = JSON.parse(about) as { subscription?: Question };
-    const wanted = this.#wanted.get(nameOf(subscription ?? (question as Question)));
-    if (wanted !== undefined) this.#postpone(wanted, reason.trim());
+  refuse(error: PushError): void {
+    const { subscription } = error;
+    if (subscription === undefined) return;
+    const wanted = this.#wanted.get(nameOf(subscription));
+    if (isAlreadySubscribed(error)) this.acknowledge(subscription);
+    else if (wanted !== undefined) this.#postpone(wanted, error);
   }
 
-  #postpone(wanted: Wanted, reason: string): void {
+  #postpone(wanted: Wanted, error: PushError): void {
+    const { retryAfterSeconds } = error;
     const nowMs = this.#options.nowMs();
     wanted.state = 'waiting';
-    const [, seconds] = /^rate_limited: .* try again in (\d+) s$/.exec(reason) ?? [];
-    if (seconds !== undefined) {
-      this.#gapMs = Number(seconds) * 1000 * RETRY_AFTER_FACTOR;
+    if (error.code === 'rate_limited' && retryAfterSeconds !== undefined) {
+      this.#gapMs = retryAfterSeconds * 1000 * RETRY_AFTER_FACTOR;
       this.#pausedUntilMs = nowMs + this.#gapMs;
       wanted.atMs = 0;
     } else {
       // Jitter: accounts that were refused together are not asked for together.
       const spread = 0.75 + Math.random() / 2;
-      wanted.atMs = nowMs + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** wanted.failures++) * spread;
+      const doubledMs = RETRY_MS_MIN * 2 ** wanted.failures++;
+      wanted.atMs = nowMs + Math.min(RETRY_MS_MAX, doubledMs) * spread;
     }
-    this.#options.refused(wanted.question, reason);
+    this.#options.refused(wanted.question, describePushError(error));
     this.#schedule(PACE_MS);
   }
 
@@ -141,7 +138,7 @@ export class PacedSubscriber {
     const all = [...this.#wanted.values()];
     for (const wanted of all) {
       const isLost = wanted.state === 'asked' && nowMs - wanted.atMs > ASKED_MS_MAX;
-      if (isLost) this.#postpone(wanted, 'the service did not answer');
+      if (isLost) this.#postpone(wanted, NO_ANSWER);
     }
     const waiting = all.filter(({ state }) => state === 'waiting');
     const asked = all.filter(({ state }) => state === 'asked').length;

@@ -1,6 +1,7 @@
 /** The service's WebSocket: pushed answers. Reconnects with exponential backoff. */
 
 import type { Question } from '../figures/answers.ts';
+import type { PushError } from './push-error.ts';
 
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
@@ -11,6 +12,8 @@ const POLICY_VIOLATION = 1008;
 export interface PushMessage {
   readonly channel: string;
   readonly data?: unknown;
+  /** On the channel `error`: the same as the text in `data`, in a structure. */
+  readonly error?: PushError;
 }
 
 export interface PushEvents {

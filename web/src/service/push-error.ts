@@ -1,0 +1,50 @@
+/** Errors of a push connection: a refused subscription, and when to ask again. */
+
+import type { Question } from '../figures/answers.ts';
+import type { PushMessage } from './push.ts';
+
+export interface PushError {
+  readonly code: string;
+  readonly message: string;
+  /** The member of the frame that is wrong. */
+  readonly field?: string;
+  readonly retryAfterSeconds?: number;
+  readonly method?: string;
+  /** The subscription that is refused; undefined if the error does not name it. */
+  readonly subscription?: Question;
+}
+
+/** Undefined for a message that is not an error. */
+export function readPushError({ channel, data, error }: PushMessage): PushError | undefined {
+  if (channel !== 'error') return undefined;
+  return error ?? readText(String(data));
+}
+
+/**
+ * An older service, or the real exchange, sends only a text. The text ends with the refused frame or
+ * subscription as JSON; the words before the JSON are for people.
+ */
+function readText(text: string): PushError {
+  const start = text.indexOf('{');
+  const error = { code: '', message: (start === -1 ? text : text.slice(0, start)).trim() };
+  const frame = start === -1 ? undefined : parseFrame(text.slice(start));
+  return frame === undefined ? error : { ...error, subscription: frame.subscription ?? frame };
+}
+
+function parseFrame(text: string): (Question & { readonly subscription?: Question }) | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The service already pushes what was asked for. */
+export function isAlreadySubscribed({ code, field, method }: PushError): boolean {
+  return code === 'invalid_field' && field === 'method' && method === 'subscribe';
+}
+
+/** In one line, the code first. */
+export function describePushError({ code, message }: PushError): string {
+  return code === '' ? message : `${code}: ${message}`;
+}
