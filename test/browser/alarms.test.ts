@@ -1,4 +1,4 @@
-/** Limits that people set for an account: marked, in the title and the icon, and told. */
+/** Limits that people set for an account: marked, in the title and the icon, and reported. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,13 +58,13 @@ browserTest(
     assert.equal(await mark.count(), 0);
     await move('74000.0');
     await mark.getByText('value below 60,000').waitFor();
-    const told = 'Main desk: value 59,600.00, below your 60,000';
+    const reported = 'Main desk: value 59,600.00, below your 60,000';
     assert.deepEqual(
       await until('the notice', async () => {
         const shown = await readShown(page);
         return shown.length > 0 && shown;
       }),
-      [told],
+      [reported],
     );
     assert.deepEqual(await readHeard(page), [880, 1_175]);
     assert.match(await page.title(), /^⚑ 1 /);
@@ -77,7 +77,7 @@ browserTest(
     await mark.getByText('value was below 60,000').waitFor();
     await move('65600.0');
     await mark.getByText('value below 60,000').waitFor();
-    assert.deepEqual(await readShown(page), [told]);
+    assert.deepEqual(await readShown(page), [reported]);
     await page.reload();
     await mark.getByText('value below 60,000').waitFor();
     assert.deepEqual(await readShown(page), []);
@@ -100,7 +100,7 @@ browserTest(
     const { url } = await serveSmall(context, { data: place() });
     const states = [
       ['denied', 'Notifications are blocked'],
-      [undefined, 'No notifications here'],
+      [undefined, 'Notifications are not available'],
     ] as const;
     for (const [permission, words] of states) {
       const page = await openBoard(url, USER, {
@@ -125,14 +125,14 @@ const CROSSED = [
     label: 'Distance to liquidation below',
     limit: '10',
     mark: 'distance to liquidation below 10 %',
-    told: /^Main desk: ETH 6\.04 % to liquidation, below your 10 %$/,
+    reported: /^Main desk: ETH 6\.04 % to liquidation, below your 10 %$/,
   },
   {
     name: 'marginRatio',
     label: 'Cross margin used over',
     limit: '25',
     mark: 'cross margin used over 25 %',
-    told: /^Main desk: 28\.75 % of the cross margin used, over your 25 %$/,
+    reported: /^Main desk: 28\.75 % of the cross margin used, over your 25 %$/,
   },
 ];
 
@@ -141,16 +141,16 @@ const SHORT: readonly Held[] = [
   { coin: 'ETH', szi: '-4.0', markPx: '3100.0', entryNtl: '12500.0' },
 ];
 
-for (const { name, label, limit, mark, told } of CROSSED) {
+for (const { name, label, limit, mark, reported } of CROSSED) {
   browserTest(
-    `a limit is told when it is crossed: ${mark}`,
+    `a limit is reported when it is crossed: ${mark}`,
     async (context) => {
       const { url, data } = await serveSmall(context, { data: place(), holdings: SHORT });
       const page = await openLimited(url, { [label]: limit });
       await assertQuiet(page);
       const marks = { type: 'marks', prices: { ETH: '4600.0' } };
       await makeLedger(data, [formatBlock(2, Date.now(), [marks])]);
-      await assertRaised(page, { name, mark, told });
+      await assertRaised(page, { name, mark, reported });
     },
     LONG_ONLY,
   );
@@ -173,7 +173,7 @@ function keepAppending(data: string): () => Promise<void> {
 }
 
 browserTest(
-  'data that gets old is told, though nothing arrives any more',
+  'data that gets old is reported, though nothing arrives any more',
   async (context) => {
     const { url, data, service } = await serveSmall(context, { data: place() });
     const end = keepAppending(data);
@@ -186,7 +186,7 @@ browserTest(
     await service.stop();
     await assertRaised(page, {
       ...{ name: 'age', mark: 'age of the data over 5 s' },
-      told: /^Main desk: data is \d+ s old, over your 5 s$/,
+      reported: /^Main desk: data is \d+ s old, over your 5 s$/,
     });
   },
   LONG_ONLY,

@@ -24,7 +24,7 @@ const ended = await serveSmall(
 
 /** What is known of the next one: that nobody tells. */
 const NEXT =
-  'The endpoint does not tell when the next one begins; once it is announced, it is shown here.';
+  'The endpoint does not report when the next auction starts. An announced auction is shown here.';
 
 const panel = (page: Page): Locator => page.locator('section.panel-auction');
 const body = (page: Page): Locator => panel(page).locator('.auction-body');
@@ -115,7 +115,7 @@ browserTest(
     assert.match(await fieldText(page, 'auctionState'), /^1 h 5\d min$/);
     await panel(page).getByText('Cost at the start', { exact: true }).waitFor();
     assert.equal(await fieldText(page, 'currentGas'), '1,000.0000 gas');
-    await panel(page).getByText('It has not begun.').waitFor();
+    await panel(page).getByText('It has not started yet.').waitFor();
   },
   LONG_ONLY,
 );

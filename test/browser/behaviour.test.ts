@@ -49,9 +49,9 @@ async function show(page: Page, user: string): Promise<void> {
 
 browserTest('the key is taken out of the address, kept, and forgotten', async () => {
   const page = await openPage(demo.url);
-  const handed = new URLSearchParams(new URL(demo.url).hash.slice(1));
-  const secret = handed.get('key') ?? '';
-  const [user] = (handed.get('users') ?? '').split(',');
+  const keyLink = new URLSearchParams(new URL(demo.url).hash.slice(1));
+  const secret = keyLink.get('key') ?? '';
+  const [user] = (keyLink.get('users') ?? '').split(',');
   const place = `${new URL(demo.url).origin}/#user=${user}`;
   await untilConnected(page);
   assert.equal(page.url(), place);

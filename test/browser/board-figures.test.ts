@@ -32,9 +32,9 @@ browserTest(
       prepare: async (opened) => {
         opened.on('websocket', (socket) =>
           socket.on('framereceived', ({ payload }) => {
-            const { channel, data: told } = JSON.parse(String(payload));
-            const isOther = channel === 'allDexsClearinghouseState' && told.user === OTHER;
-            if (isOther) pushed.push(told.height);
+            const { channel, data: reported } = JSON.parse(String(payload));
+            const isOther = channel === 'allDexsClearinghouseState' && reported.user === OTHER;
+            if (isOther) pushed.push(reported.height);
           }),
         );
       },

@@ -140,8 +140,8 @@ async function assertExact(row: ShownRow): Promise<void> {
     if (name !== 'unrealizedPnl') assert.equal(texts[name], writeRounded(units, 2));
   }
   assert.equal(texts['nearest'], nearest ? `${nearest.coin} ${nearest.distance}` : 'none');
-  const { word, culprit } = verdictOf(states);
-  assert.deepEqual([texts['risk'], texts['culprit']], [word, culprit]);
+  const { word, cause } = verdictOf(states);
+  assert.deepEqual([texts['risk'], texts['cause']], [word, cause]);
   if (dayStart !== '') {
     assert.equal(complete['change'], writeDecimal(figures.value - toUnits(dayStart)));
   }

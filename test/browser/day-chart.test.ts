@@ -12,7 +12,7 @@ import type { DayScript, Outage, OutageKind, Told } from './day-in-page.ts';
 import { assertDrawn, type Flat, type TruePoint } from './drawn-line.ts';
 import { FILE_MS_MAX, screenTest } from './every-screen.ts';
 import { letHide, setHidden } from './hiding.ts';
-import { passTime, readTold, stageDay } from './scripted-day.ts';
+import { readTold, stageDay, tick } from './scripted-day.ts';
 import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 import { readStored } from './stored-points.ts';
@@ -25,9 +25,9 @@ const START_MS = Date.UTC(2026, 2, 3, 8, 0, 0, 250);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const RANGES = [
-  { name: '15 min', stepMs: 1_000, keptMs: 15 * MINUTE_MS },
-  { name: '6 h', stepMs: 10_000, keptMs: 6 * HOUR_MS },
-  { name: '7 d', stepMs: MINUTE_MS, keptMs: 7 * 24 * HOUR_MS },
+  { name: '15 min', stepMs: 1_000, retentionMs: 15 * MINUTE_MS },
+  { name: '6 h', stepMs: 10_000, retentionMs: 6 * HOUR_MS },
+  { name: '7 d', stepMs: MINUTE_MS, retentionMs: 7 * 24 * HOUR_MS },
 ];
 
 interface Plan {
@@ -62,16 +62,16 @@ async function openDay(script: DayScript, options: PageOptions = {}): Promise<Pa
       await stageDay(opened, script);
     },
   });
-  await passTime(page, 5_000);
+  await tick(page, 5_000);
   return page;
 }
 
 /** So long without a state is a gap, if something went wrong meanwhile. */
 const GAP_MS = 5_000;
 
-function markGaps(told: readonly Told[], outages: readonly Outage[]): TruePoint[] {
-  // At one time there is one state, by whichever way it was told.
-  const states = told.filter(([time], index) => index === 0 || time !== told[index - 1][0]);
+function markGaps(reported: readonly Told[], outages: readonly Outage[]): TruePoint[] {
+  // At one time there is one state, by whichever way it was reported.
+  const states = reported.filter(([time], index) => index === 0 || time !== reported[index - 1][0]);
   return states.map(([time, value], index) => {
     const before = index === 0 ? time : states[index - 1][0];
     assert.ok(index === 0 || before < time, `${before} before ${time}`);
@@ -87,7 +87,7 @@ function markGaps(told: readonly Told[], outages: readonly Outage[]): TruePoint[
 /** What the chart has to keep: the last state of each step, both ends of a gap, and the first of all. */
 function keepPoints(
   states: readonly TruePoint[],
-  { stepMs, keptMs }: (typeof RANGES)[number],
+  { stepMs, retentionMs }: (typeof RANGES)[number],
 ): TruePoint[] {
   const stepOf = ({ time }: TruePoint) => Math.floor(time / stepMs);
   const kept = states.filter((state, index) => {
@@ -95,7 +95,7 @@ function keepPoints(
     if (index === 0 || state.isAfterGap || next === undefined || next.isAfterGap) return true;
     return stepOf(next) !== stepOf(state);
   });
-  const from = (states.at(-1)?.time ?? 0) - keptMs;
+  const from = (states.at(-1)?.time ?? 0) - retentionMs;
   const first = kept.findIndex(({ time }) => time > from);
   return kept.slice(Math.max(0, first - 1));
 }
@@ -112,8 +112,8 @@ async function assertStored(page: Page, states: readonly TruePoint[], quiet: rea
   const end = states[states.length - 1].time;
   const valueAt = (time: number) => states.findLast((state) => state.time <= time)?.value;
   for (const range of RANGES) {
-    const { name, stepMs, keptMs } = range;
-    const from = Math.max(START_MS, end - keptMs);
+    const { name, stepMs, retentionMs } = range;
+    const from = Math.max(START_MS, end - retentionMs);
     const found = stored.filter((point) => point.range === name && point.time >= from);
     const settled = found[found.length - 1].time;
     assert.ok(settled >= end - 2 * stepMs - 5_000, `${name}: up to ${end - settled} ms ago`);
@@ -139,15 +139,15 @@ async function assertShown(page: Page, plan: Plan): Promise<void> {
   // The first is shown already. Another range is drawn at once, while the clock of the page stands still.
   for (const range of [...others, first]) {
     await page.getByRole('button', { name: range.name, exact: true }).click();
-    const told = await readTold(page);
-    const points = keepPoints(markGaps(told, plan.outages), range);
+    const reported = await readTold(page);
+    const points = keepPoints(markGaps(reported, plan.outages), range);
     const gaps = points.filter(({ isAfterGap }, index) => isAfterGap && index > 0).length;
     const chart = page.locator('figure.chart-box');
     assert.equal(Number(await chart.getAttribute('data-gaps')), gaps, range.name);
     const count = Number(await chart.getAttribute('data-points'));
     assert.ok(count >= points.length, `${range.name}: ${count} of ${points.length} points`);
     if (plan.quiet.length === 0) assert.equal(count, points.length, range.name);
-    await assertDrawn(page, { points, keptMs: range.keptMs, flats: plan.quiet });
+    await assertDrawn(page, { points, retentionMs: range.retentionMs, flats: plan.quiet });
     const [from, to] = [points[0], points[points.length - 1]].map(({ value }) => Number(value));
     const change = chart.locator('[data-field="valueChange"]');
     const cents = Math.round(100 * to) - Math.round(100 * from);
@@ -185,11 +185,11 @@ browserTest(
     const plan = planDay(8 * HOUR_MS, random);
     const page = await openDay(writeScript(plan, random), { deviceScaleFactor: 2 });
     // As on a day: looked at now and then.
-    await passTime(page, 2 * MINUTE_MS);
+    await tick(page, 2 * MINUTE_MS);
     await setHidden(page, true);
-    await passTime(page, plan.lengthMs - 4 * MINUTE_MS);
+    await tick(page, plan.lengthMs - 4 * MINUTE_MS);
     await setHidden(page, false);
-    await passTime(page, 2 * MINUTE_MS);
+    await tick(page, 2 * MINUTE_MS);
     const states = markGaps(await readTold(page), plan.outages);
     assert.ok(states.filter(({ isAfterGap }) => isAfterGap).length > 8, 'outages are gaps');
     await assertStored(page, states, plan.quiet);
@@ -199,7 +199,7 @@ browserTest(
   { ...FULL_ONLY, timeout: 300_000 },
 );
 
-/** A quarter of an hour with an outage of 20 s, one that is not told, and one of push alone. */
+/** A quarter of an hour with an outage of 20 s, one that is not reported, and one of push alone. */
 const SHORT_PLAN: Plan = {
   ...{ lengthMs: 13 * MINUTE_MS, blockMs: 300 },
   outages: (['gone', 'hung', 'unpushed'] as const).map((kind, index) => {
@@ -215,9 +215,9 @@ screenTest(
     const random = new Random(`screens/${SEED}`);
     const page = await openDay(writeScript(SHORT_PLAN, random), screen);
     await setHidden(page, true);
-    await passTime(page, SHORT_PLAN.lengthMs);
+    await tick(page, SHORT_PLAN.lengthMs);
     await setHidden(page, false);
-    await passTime(page, 2_000);
+    await tick(page, 2_000);
     await assertShown(page, SHORT_PLAN);
   },
   LONG_ONLY,

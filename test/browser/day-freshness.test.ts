@@ -8,7 +8,7 @@ import { LONG_ONLY } from '../scale.ts';
 import { fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
 import type { OutageKind } from './day-in-page.ts';
 import { assertTone, FILE_MS_MAX, type Screen, screenTest } from './every-screen.ts';
-import { passTime, stageDay } from './scripted-day.ts';
+import { stageDay, tick } from './scripted-day.ts';
 import { USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 
@@ -32,7 +32,7 @@ async function openBefore(kind: OutageKind, options: PageOptions): Promise<Page>
     ...options,
     ...{ paceMs: 250, prepare: (opened) => stageDay(opened, script) },
   });
-  await passTime(page, WELL_MS);
+  await tick(page, WELL_MS);
   assert.equal(await fieldText(page, 'connection'), 'live, pushed');
   return page;
 }
@@ -66,7 +66,7 @@ async function assertWell(kind: OutageKind, screen: Screen): Promise<void> {
   const link = page.locator('.freshness .link');
   let last = await readFreshness(page);
   for (let second = 1; second <= OUTAGE_MS / 1_000; second++) {
-    await passTime(page, 1_000);
+    await tick(page, 1_000);
     const next = await readFreshness(page);
     const text = `after ${second} s: ${JSON.stringify(next)}`;
     assert.deepEqual([next.state, next.words], ['live', 'live, pushed'], text);
@@ -95,7 +95,7 @@ screenTest(
     const tones = { live: 'gain', aging: 'warn', stale: 'loss' } as const;
     const seen: string[] = [];
     for (let second = 1; second <= 15; second++) {
-      await passTime(page, 1_000);
+      await tick(page, 1_000);
       const { state, ageSeconds: age } = await readFreshness(page);
       assert.ok(Math.abs(age - second) <= 1.5, `${age} s old after ${second} s`);
       if (state === 'live') assert.ok(age <= 5.5, `${age} s old`);
@@ -108,7 +108,7 @@ screenTest(
     }
     assert.deepEqual(seen, ['live', 'aging', 'stale']);
     await page.locator('section.panel-account.is-old').waitFor();
-    await passTime(page, OUTAGE_MS);
+    await tick(page, OUTAGE_MS);
     assert.equal(await fieldText(page, 'connection'), 'live, pushed');
     assert.equal(await page.locator('section.panel-account.is-old').count(), 0);
   },

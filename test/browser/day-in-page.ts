@@ -26,13 +26,13 @@ export interface DayScript {
   readonly maxAgeMs: number;
 }
 
-/** A state that the page was told, by push or as an answer. */
+/** A state that the page was reported, by push or as an answer. */
 export type Told = readonly [timeMs: number, value: string];
 
 /** What the test moves and reads in the page. */
 export interface Day {
   advance(ms: number): Promise<void>;
-  readonly told: readonly Told[];
+  readonly reported: readonly Told[];
 }
 
 interface Timer {
@@ -118,7 +118,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
 };
 
 class ScriptedService {
-  readonly told: Told[] = [];
+  readonly reported: Told[] = [];
   readonly #script: DayScript;
   readonly #clock: MovedClock;
 
@@ -166,7 +166,7 @@ class ScriptedService {
 
   /** To be called when the page hears of the account. */
   note(block: number): void {
-    this.told.push([this.timeOf(block), this.#script.values[block]]);
+    this.reported.push([this.timeOf(block), this.#script.values[block]]);
   }
 
   #statesAt(block: number): unknown {
@@ -256,9 +256,9 @@ function createSockets(service: ScriptedService, clock: MovedClock) {
     send(text: string): void {
       const { method, subscription } = JSON.parse(text) as SocketMessage;
       if (service.isSilent) return;
-      if (method === 'ping') clock.set(() => this.#tell('pong'));
+      if (method === 'ping') clock.set(() => this.#send('pong'));
       if (subscription === undefined) return;
-      clock.set(() => this.#tell('subscriptionResponse', { method, subscription }));
+      clock.set(() => this.#send('subscriptionResponse', { method, subscription }));
       if (subscription.type === 'allDexsClearinghouseState') {
         this.#isSubscribed = method === 'subscribe';
         clock.set(() => this.push());
@@ -273,10 +273,10 @@ function createSockets(service: ScriptedService, clock: MovedClock) {
       if (value === this.#pushed) return;
       this.#pushed = value;
       service.note(block);
-      this.#tell('allDexsClearinghouseState', service.pushOf(block));
+      this.#send('allDexsClearinghouseState', service.pushOf(block));
     }
 
-    #tell(channel: string, data?: object): void {
+    #send(channel: string, data?: object): void {
       if (this.readyState === 1) this.onmessage({ data: JSON.stringify({ channel, data }) });
     }
 
@@ -319,7 +319,7 @@ function startDay(script: DayScript): void {
       clock.set(() => run(clock.sinceStartMs), 16),
     cancelAnimationFrame: clock.clear,
     ...{ fetch: service.fetch, WebSocket: ScriptedSocket },
-    day: { advance: clock.advance, told: service.told } satisfies Day,
+    day: { advance: clock.advance, reported: service.reported } satisfies Day,
   });
   clock.repeat(passBlock, script.blockMs);
 }

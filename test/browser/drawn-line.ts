@@ -9,7 +9,7 @@ export interface TruePoint {
   readonly isAfterGap: boolean;
 }
 
-/** A time in which the value stayed: the line goes on, though no other state was told. */
+/** A time in which the value stayed: the line goes on, though no other state was reported. */
 export interface Flat {
   readonly fromMs: number;
   readonly toMs: number;
@@ -75,9 +75,9 @@ function sayPoint({ time, value }: TruePoint): string {
 }
 
 /** Where the points are on the axis of times, in pixels. */
-function placeOnTime(points: readonly TruePoint[], keptMs: number, width: number) {
+function placeOnTime(points: readonly TruePoint[], retentionMs: number, width: number) {
   const to = points[points.length - 1].time;
-  const from = Math.max(points[0].time, to - keptMs);
+  const from = Math.max(points[0].time, to - retentionMs);
   return (time: number) => ((time - from) / (to - from)) * width;
 }
 
@@ -126,7 +126,7 @@ function valuesAround(
   return values.length === 0 ? undefined : [Math.min(...values), Math.max(...values)];
 }
 
-/** The axis of values is not told: it is the one that fits most of the columns. */
+/** The axis of values is not reported: it is the one that fits most of the columns. */
 function fitValues(pairs: readonly (readonly [value: number, row: number])[]) {
   const mean = (numbers: readonly number[]) =>
     numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
@@ -140,7 +140,7 @@ function fitValues(pairs: readonly (readonly [value: number, row: number])[]) {
 
 interface Expected {
   readonly points: readonly TruePoint[];
-  readonly keptMs: number;
+  readonly retentionMs: number;
   readonly flats: readonly Flat[];
 }
 
@@ -148,9 +148,12 @@ interface Expected {
  * Every column of the canvas has the line where the points have it, within the width of the line, and
  * nothing in a gap; and every pixel of the page says a point that is there.
  */
-export async function assertDrawn(page: Page, { points, keptMs, flats }: Expected): Promise<void> {
+export async function assertDrawn(
+  page: Page,
+  { points, retentionMs, flats }: Expected,
+): Promise<void> {
   const { columns, ratio, readings } = await readDrawing(page);
-  const xOf = placeOnTime(points, keptMs, columns.length);
+  const xOf = placeOnTime(points, retentionMs, columns.length);
   const steps = listSteps(extendFlats(points, flats), xOf);
   const linePx = 2 * ratio;
   const expected = columns.map((_, x) => valuesAround(x, linePx, steps));

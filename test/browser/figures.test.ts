@@ -22,8 +22,8 @@ import {
   writeMarginRatio,
 } from './naive-account.ts';
 import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
+import { ToldAnswers } from './recorded-answers.ts';
 import { startDemo } from './running-demo.ts';
-import { ToldAnswers } from './told-answers.ts';
 
 const place = createPlaces();
 useBrowser();
@@ -72,7 +72,7 @@ interface Scope {
   readonly dex?: string;
 }
 
-const told = new ToldAnswers();
+const reported = new ToldAnswers();
 
 /** From the ledger at the height that the panel names; of one dex by a question of its own. */
 async function answerFor(panel: ShownPanel, { user, dex }: Scope): Promise<States> {
@@ -80,7 +80,7 @@ async function answerFor(panel: ShownPanel, { user, dex }: Scope): Promise<State
   return [[dex, await demo.answerOf(panel, { type: 'clearinghouseState', user, dex })]];
 }
 
-/** Checks a panel against the ledger; without a height, against one of the answers that it was told. */
+/** Checks a panel against the ledger; without a height, against one of the answers that it was reported. */
 async function checkAgainst<T>(
   panel: ShownPanel,
   scope: Scope,
@@ -91,7 +91,7 @@ async function checkAgainst<T>(
   const failures: unknown[] = [];
   // The page may have read a response before the test has.
   const answers = await until('the answer', () => {
-    const found = told.at(panel.accountTime) as States[];
+    const found = reported.at(panel.accountTime) as States[];
     return found.length > 0 && found;
   });
   for (const states of answers) {
@@ -221,14 +221,14 @@ function expectedGauge(states: States): Fields {
 async function checkAccount(panel: ShownPanel, scope: Scope): Promise<void> {
   await checkAgainst(panel, scope, (states) => compareAccount(panel, states));
   await checkAgainst(panel, { user: scope.user }, (states) => {
-    const { word, culprit } = verdictOf(states);
-    const { verdict, culprit: named } = panel.fields;
-    assert.deepEqual([verdict?.text, named?.text ?? ''], [word, culprit]);
+    const { word, cause } = verdictOf(states);
+    const { verdict, cause: named } = panel.fields;
+    assert.deepEqual([verdict?.text, named?.text ?? ''], [word, cause]);
   });
 }
 
 function compareAccount(panel: ShownPanel, states: States): void {
-  const { nearestLiquidation, accountLeverage, verdict, culprit, ...fields } = panel.fields;
+  const { nearestLiquidation, accountLeverage, verdict, cause, ...fields } = panel.fields;
   const positions = positionsOf(states);
   const accountValue = totalOf(states, ({ marginSummary }) => marginSummary.accountValue);
   const totalNtlPos = totalOf(states, ({ marginSummary }) => marginSummary.totalNtlPos);
@@ -291,7 +291,7 @@ async function readUser(page: Page, user: string): Promise<Record<string, ShownP
 }
 
 browserTest('every figure equals the answer at its height, user by user', async () => {
-  const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
+  const page = await openPage(demo.url, { prepare: async (opened) => reported.watch(opened) });
   await untilConnected(page);
   let positionCount = 0;
   let stakeCount = 0;
@@ -308,7 +308,7 @@ browserTest('every figure equals the answer at its height, user by user', async 
 browserTest(
   'figures stay right while the ledger goes on, without a reload',
   async () => {
-    const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
+    const page = await openPage(demo.url, { prepare: async (opened) => reported.watch(opened) });
     await untilConnected(page);
     const places = new Set<number>();
     const scope = { user: demo.users[0] };
@@ -329,7 +329,7 @@ browserTest(
 browserTest(
   'a dex is a filter: its own figures, at once, from the answer that is there',
   async () => {
-    const page = await openPage(demo.url, { prepare: async (opened) => told.watch(opened) });
+    const page = await openPage(demo.url, { prepare: async (opened) => reported.watch(opened) });
     await untilConnected(page);
     const places: string[] = [];
     let seen = 0;

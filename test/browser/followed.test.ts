@@ -1,4 +1,4 @@
-/** The page of a service that follows another perpinfo: which one, whether it is well, and all ages. */
+/** The page of a service that follows another perpinfo: which one, whether it is healthy, and all ages. */
 
 import assert from 'node:assert/strict';
 import { after, type TestContext } from 'node:test';
@@ -55,13 +55,13 @@ browserTest(
     for (const user of upstream.users) {
       await show(page, user);
       const stakes = await untilRead(page, 'stakes');
-      const told: { validator: string; amount: string }[] = await upstream.answerOf(
+      const reported: { validator: string; amount: string }[] = await upstream.answerOf(
         { ...stakes, height: 0 },
         { type: 'delegations', user },
       );
       assert.deepEqual(
         stakes.order.map((validator) => [validator, stakes.rows[validator]['amount'].complete]),
-        told.map(({ validator, amount }) => [validator, amount]),
+        reported.map(({ validator, amount }) => [validator, amount]),
       );
     }
     // Once all dexes were read at one time: the oldest is the one that the page names.
@@ -83,8 +83,8 @@ type States = readonly (readonly [dex: string, { readonly assetPositions: readon
 /** Coins and sizes on all dexes: as they are shown, and as the upstream had them when it was read. */
 async function readSizes({ rows, order, accountTime }: ShownPanel, user: string) {
   const question = { type: 'allDexsClearinghouseState', user };
-  const told: States = await upstream.answerOf({ accountTime, height: 0 }, question);
-  const held = told.flatMap(([, { assetPositions }]) => assetPositions);
+  const reported: States = await upstream.answerOf({ accountTime, height: 0 }, question);
+  const held = reported.flatMap(([, { assetPositions }]) => assetPositions);
   return [
     order.map((coin) => [coin, rows[coin]['szi'].complete]),
     held.map(({ position: { coin, szi } }) => [coin, szi]),
@@ -109,7 +109,7 @@ browserTest(
   async () => {
     const page = await openPage(`${address}&users=${NOBODY}`);
     await untilConnected(page);
-    assert.equal(await fieldText(page, 'upstream'), `${origin} is well`);
+    assert.equal(await fieldText(page, 'upstream'), `${origin} is healthy`);
     await untilRead(page, 'account');
     await until('the followed account', async () => (await fieldText(page, 'followed')) !== '0');
     for (const field of ['marksAge', 'marketsAge', 'medianAge', 'oldestAge', 'streamAge']) {
@@ -118,8 +118,8 @@ browserTest(
     // The page asks once a second, while further dexes are read.
     const report = await until('the same report', async () => {
       const { body } = await follower.health();
-      const told = body['follow'] as { followed: number; counters: { surprises: object } };
-      return (await fieldText(page, 'followed')) === `${told.followed}` && told;
+      const reported = body['follow'] as { followed: number; counters: { surprises: object } };
+      return (await fieldText(page, 'followed')) === `${reported.followed}` && reported;
     });
     assert.match(await fieldText(page, 'budget'), /^[\d,]+ of 6,000\s*$/);
     assert.equal(
@@ -168,7 +168,7 @@ browserTest(
     const url = `http://127.0.0.1:${service.port}/#key=${secret}&users=${demo.users[0]}`;
     const page = await openPage(url, { expected: /status of 50[23]/ });
     const named = page.locator('[data-field="upstream"]');
-    await named.getByText(`http://127.0.0.1:${port} is well`).waitFor();
+    await named.getByText(`http://127.0.0.1:${port} is healthy`).waitFor();
     await page.locator('tr[data-coin]').first().waitFor();
     await demo.kill();
     await named.getByText(`http://127.0.0.1:${port} fails`).waitFor();
@@ -185,7 +185,7 @@ browserTest(
       again.program.child.kill('SIGTERM');
       await again.program.ended;
     });
-    await named.getByText(`http://127.0.0.1:${port} is well`).waitFor({ timeout: 40_000 });
+    await named.getByText(`http://127.0.0.1:${port} is healthy`).waitFor({ timeout: 40_000 });
     await panel(page, 'positions').getByText('No positions here.').waitFor({ timeout: 40_000 });
   },
   LONG_ONLY,

@@ -19,7 +19,7 @@ browserTest(
     await page.evaluate(() => {
       location.hash = '#user=0x12';
     });
-    await page.getByText('The link leads nowhere: “0x12” is not an address.').waitFor();
+    await page.getByText('Invalid link: “0x12” is not an address.').waitFor();
     assert.equal(new URL(page.url()).hash, `#user=${USER}`);
     await page.goto(`${new URL(url).origin}/#user=${USER.slice(0, 20)}`);
     await page.reload();

@@ -125,51 +125,51 @@ interface Risk {
   /** 2 for what is at risk, 1 for what is to be watched. */
   readonly level: number;
   readonly left: bigint;
-  readonly culprit: string;
+  readonly cause: string;
 }
 
 function positionRisk(position: Position): Risk[] {
   const name = `${position.coin} ${position.leverage.type}`;
   if (position.leverage.type === 'isolated' && toUnits(position.marginUsed) <= 0n) {
-    return [{ level: 2, left: 0n, culprit: `${name}, its margin is lost` }];
+    return [{ level: 2, left: 0n, cause: `${name}, its margin is lost` }];
   }
   const left = leftOf(position);
   if (left === undefined) return [];
-  if (left <= 0n) return [{ level: 2, left: 0n, culprit: `${name}, at its liquidation price` }];
+  if (left <= 0n) return [{ level: 2, left: 0n, cause: `${name}, at its liquidation price` }];
   const level = left < 5n * PERCENT ? 2 : left < 15n * PERCENT ? 1 : 0;
-  return [{ level, left, culprit: `${name}, ${writeLeft(left)} to liquidation` }];
+  return [{ level, left, cause: `${name}, ${writeLeft(left)} to liquidation` }];
 }
 
 function marginRisk(account: Account, where: string): Risk {
   const isDue = toUnits(account.crossMaintenanceMarginUsed) > 0n;
   if (isDue && toUnits(account.crossMarginSummary.accountValue) <= 0n) {
-    return { level: 2, left: 0n, culprit: `no cross margin${where} is left` };
+    return { level: 2, left: 0n, cause: `no cross margin${where} is left` };
   }
   const used = maintenanceShareOf(account);
   const level = used >= 80n * PERCENT ? 2 : used >= 50n * PERCENT ? 1 : 0;
-  const culprit = `${writeMarginRatio(used)} of the cross margin${where} used`;
-  return { level, left: ONE - used, culprit };
+  const cause = `${writeMarginRatio(used)} of the cross margin${where} used`;
+  return { level, left: ONE - used, cause };
 }
 
 function risksOf([dex, account]: States[number]): Risk[] {
   const positions = positionsOf([[dex, account]]);
   const where = dex === '' ? '' : ` on ${dex}`;
   const isNegative = toUnits(account.marginSummary.accountValue) < 0n;
-  const culprit = `the account value${where} is negative`;
+  const cause = `the account value${where} is negative`;
   return [
     ...positions.flatMap(positionRisk),
     ...(positions.length > 0 ? [marginRisk(account, where)] : []),
-    ...(isNegative ? [{ level: 2, left: 0n, culprit }] : []),
+    ...(isNegative ? [{ level: 2, left: 0n, cause }] : []),
   ];
 }
 
 /** The verdict on an account over all its dexes, in the page's words. */
-export function verdictOf(states: States): { readonly word: string; readonly culprit: string } {
+export function verdictOf(states: States): { readonly word: string; readonly cause: string } {
   const risks = states.flatMap(risksOf);
-  if (risks.length === 0) return { word: 'nothing at risk', culprit: '' };
+  if (risks.length === 0) return { word: 'nothing at risk', cause: '' };
   const level = Math.max(...risks.map((risk) => risk.level));
   const worst = risks
     .filter((risk) => risk.level === level)
     .reduce((found, next) => (next.left < found.left ? next : found));
-  return { word: ['healthy', 'watch', 'at risk'][level], culprit: worst.culprit };
+  return { word: ['healthy', 'watch', 'at risk'][level], cause: worst.cause };
 }

@@ -205,9 +205,9 @@ browserTest(
   async () => {
     const address = `${origin}/#key=${secret}&users=${VICTIM}&dex=`;
     const { page, asked } = await openWatched({}, address);
-    const told = chartOf(page).locator('[data-liquidation]');
-    await until('two liquidations', async () => (await told.count()) === 2);
-    const words = await told.allTextContents();
+    const reported = chartOf(page).locator('[data-liquidation]');
+    await until('two liquidations', async () => (await reported.count()) === 2);
+    const words = await reported.allTextContents();
     assert.match(words[0], /^BTC liquidated from 0\.04 to 0\.0 at a mark of 86,0\d\d\.0, /);
     assert.match(words[1], /^BTC liquidated from 0\.1 to 0\.04 at a mark of 86,0\d\d\.0, /);
     const marks = chartOf(page).locator('.chart:first-of-type .chart-mark.liquidation');

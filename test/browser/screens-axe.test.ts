@@ -49,7 +49,7 @@ screenTest(
     await assertDialog(page, page.getByRole('button', { name: 'Forget key' }));
     await page.getByRole('button', { name: 'What if' }).click();
     await page.getByRole('button', { name: '−20 %' }).click();
-    await page.locator('[data-field="supposedValue"]').waitFor();
+    await page.locator('[data-field="hypotheticalValue"]').waitFor();
     await page.getByLabel('by per cent', { exact: true }).fill('-95');
     await page.getByText('from −90 to 200').waitFor();
     await assertAccessible(page);
@@ -112,7 +112,7 @@ screenTest(
     await assertDialog(page, page.getByRole('button', { name: 'Limits for all' }));
     await assertDialog(page, rowOf(page, USER).getByRole('button', { name: /^Edit/ }));
     await rowOf(page, OTHER).getByRole('link').click();
-    await page.locator('[data-field="culprit"]', { hasText: 'is negative' }).waitFor();
+    await page.locator('[data-field="cause"]', { hasText: 'is negative' }).waitFor();
     await assertAccessible(page);
   },
   LONG_ONLY,

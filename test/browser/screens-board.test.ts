@@ -47,7 +47,7 @@ const LIST = `${OTHER} Reserve\n${USER} Main desk\n${NOBODY}`;
 const EXPECTED = {
   value: '66,300.00',
   risk: 'at risk',
-  culprit: 'xyz:GOLD isolated, 4.6 % to liquidation',
+  cause: 'xyz:GOLD isolated, 4.6 % to liquidation',
   nearest: 'xyz:GOLD 4.6 %',
   loss: '461.54',
   long: '68,000.00',
@@ -152,7 +152,7 @@ screenTest(
     await move({ BTC: '72000.0' });
     await assertRaised(page, {
       ...{ name: 'value', mark: 'value below 60,000' },
-      told: /^Main desk: value 59,300\.00, below your 60,000$/,
+      reported: /^Main desk: value 59,300\.00, below your 60,000$/,
     });
     await assertInSight(marks.first());
     await rowOf(page, USER).getByRole('link').click();

@@ -188,7 +188,12 @@ screenTest(
     await assertInSight(banner);
     const { rows, fields } = (await readPanels(page))['positions'];
     const outcomes = Object.entries(rows).map(([coin, row]) => [
-      ...[coin, row['supposedMark'].text, row['supposedPnl'].text, row['supposedFate'].text],
+      ...[
+        coin,
+        row['hypotheticalMark'].text,
+        row['hypotheticalPnl'].text,
+        row['hypotheticalOutcome'].text,
+      ],
     ]);
     assert.deepEqual(Object.fromEntries(outcomes.map(([coin, ...rest]) => [coin, rest])), {
       BTC: ['68,370.0', '−7,815.00', 'stays'],
@@ -197,14 +202,16 @@ screenTest(
       'xyz:GOLD': ['79.5', '−2,050.00', '✕ liquidated'],
     });
     // Less 11,398 in all.
-    assert.equal(fields['supposedValue'].text, '54,902.00');
+    assert.equal(fields['hypotheticalValue'].text, '54,902.00');
     assert.equal(fields['liquidatedCount'].text, '1 of 4');
-    await assertInSight(page.locator('[data-field="supposedValue"]'));
-    await assertInSight(page.locator('tr[data-coin="xyz:GOLD"] [data-field="supposedFate"]'));
+    await assertInSight(page.locator('[data-field="hypotheticalValue"]'));
+    await assertInSight(
+      page.locator('tr[data-coin="xyz:GOLD"] [data-field="hypotheticalOutcome"]'),
+    );
     assert.equal(await fieldText(page, 'accountValue'), '66,300.00');
     await page.getByRole('button', { name: 'Reset' }).click();
     await banner.waitFor({ state: 'detached' });
-    assert.equal(await page.locator('[data-field^="supposed"]').count(), 0);
+    assert.equal(await page.locator('[data-field^="hypothetical"]').count(), 0);
   },
   LONG_ONLY,
 );

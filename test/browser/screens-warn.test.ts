@@ -65,9 +65,9 @@ screenTest(
     await verdict.waitFor();
     const says = async () => {
       assert.equal(await verdict.innerText(), 'at risk');
-      const culprit = account.locator('[data-field="culprit"]');
-      assert.equal(await culprit.innerText(), 'xyz:GOLD isolated, 4.6 % to liquidation');
-      for (const each of [verdict, culprit]) await assertInSight(each);
+      const cause = account.locator('[data-field="cause"]');
+      assert.equal(await cause.innerText(), 'xyz:GOLD isolated, 4.6 % to liquidation');
+      for (const each of [verdict, cause]) await assertInSight(each);
       assert.match(await page.title(), /^‼ /);
       assert.equal(await page.locator('link[rel="icon"]').getAttribute('data-level'), 'danger');
     };
@@ -85,7 +85,7 @@ screenTest(
     await page.locator('link[rel="icon"][data-level="safe"]').waitFor({ state: 'attached' });
     // Who has no positions may still owe something.
     await page.goto(OTHER_URL.replace(OTHER, NOBODY));
-    const owed = account.locator('[data-field="culprit"]');
+    const owed = account.locator('[data-field="cause"]');
     await owed.getByText('the account value is negative').waitFor();
     assert.equal(await verdict.innerText(), 'at risk');
     await assertTone(verdict, screen, 'loss');

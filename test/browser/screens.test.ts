@@ -70,19 +70,19 @@ const MILLIONS: readonly Held[] = [
   { coin: 'DOGE', szi: '-373118.0', markPx: '0.1964', entryNtl: '73300.0' },
 ];
 
-/** The page of a large account; all marks fall there, if that is supposed. */
-async function openMillions(context: Cleanup, isSupposed: boolean): Promise<Page> {
+/** The page of a large account; all marks fall there, if that is hypothetical. */
+async function openMillions(context: Cleanup, isHypothetical: boolean): Promise<Page> {
   const large = await serveSmall(context, { data: place(), holdings: MILLIONS, events: METALS });
   const page = await openPage(large.url);
   await page.locator('tr[data-coin="BTC"]').waitFor();
-  if (isSupposed) await supposeFall(page);
+  if (isHypothetical) await moveMarksDown(page);
   return page;
 }
 
-async function supposeFall(page: Page): Promise<void> {
+async function moveMarksDown(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'What if' }).click();
   await page.getByRole('button', { name: '−20 %' }).click();
-  await page.locator('[data-field="supposedValue"]').waitFor();
+  await page.locator('[data-field="hypotheticalValue"]').waitFor();
 }
 
 /** The room that it has, and what it needs, once it has settled. */
@@ -94,11 +94,11 @@ const measureTable = (page: Page) =>
 
 const DESKS = [1181, 1236, 1280, 1366, 1440, 1600, 1680, 1920, 2560];
 
-for (const isSupposed of [false, true]) {
+for (const isHypothetical of [false, true]) {
   browserTest(
-    `no column of the positions is cut on a desk${isSupposed ? ', also while marks are moved' : ''}`,
+    `no column of the positions is cut on a desk${isHypothetical ? ', also while marks are moved' : ''}`,
     async (context) => {
-      const page = await openMillions(context, isSupposed);
+      const page = await openMillions(context, isHypothetical);
       const cut: string[] = [];
       for (const width of DESKS) {
         await page.setViewportSize({ width, height: 900 });
@@ -107,7 +107,7 @@ for (const isSupposed of [false, true]) {
       }
       assert.deepEqual(cut, []);
     },
-    isSupposed ? {} : LONG_ONLY,
+    isHypothetical ? {} : LONG_ONLY,
   );
 }
 
@@ -162,7 +162,7 @@ browserTest(
   'on a card every figure ends at the right, and none is painted alone',
   async () => {
     const page = await open(screen(390));
-    await supposeFall(page);
+    await moveMarksDown(page);
     const card = 'tr[data-coin="xyz:GOLD"]';
     for (const width of [390, 600, 768, 1100]) {
       await page.setViewportSize({ width, height: 900 });
@@ -186,7 +186,7 @@ browserTest(
     assert.equal(styles.name, 'none');
     assert.notEqual(styles.card, 'none');
     const headings = await page
-      .locator('.positions thead .supposed')
+      .locator('.positions thead .hypothetical')
       .evaluateAll((all) => all.map((heading) => getComputedStyle(heading).clipPath));
     assert.deepEqual(headings, Array(3).fill('inset(50%)'));
   },

@@ -20,10 +20,10 @@ export async function stageDay(page: Page, script: DayScript): Promise<void> {
 }
 
 /** Lets so much of the day pass. */
-export function passTime(page: Page, ms: number): Promise<void> {
+export function tick(page: Page, ms: number): Promise<void> {
   return page.evaluate((spanMs) => (globalThis as unknown as { day: Day }).day.advance(spanMs), ms);
 }
 
 export function readTold(page: Page): Promise<readonly Told[]> {
-  return page.evaluate(() => [...(globalThis as unknown as { day: Day }).day.told]);
+  return page.evaluate(() => [...(globalThis as unknown as { day: Day }).day.reported]);
 }

@@ -16,9 +16,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** On both sides of how long each range is kept. */
 const AGES = [
-  { range: '15 min', keptMs: 10 * MINUTE_MS, droppedMs: 16 * MINUTE_MS },
-  { range: '6 h', keptMs: 5.9 * HOUR_MS, droppedMs: 6.1 * HOUR_MS },
-  { range: '7 d', keptMs: 6.9 * 24 * HOUR_MS, droppedMs: 7.1 * 24 * HOUR_MS },
+  { range: '15 min', retentionMs: 10 * MINUTE_MS, droppedMs: 16 * MINUTE_MS },
+  { range: '6 h', retentionMs: 5.9 * HOUR_MS, droppedMs: 6.1 * HOUR_MS },
+  { range: '7 d', retentionMs: 6.9 * 24 * HOUR_MS, droppedMs: 7.1 * 24 * HOUR_MS },
 ];
 
 browserTest(
@@ -50,7 +50,9 @@ browserTest(
     });
     // Whoever was looked at a week ago is forgotten too.
     const owners = [account, 'another account'];
-    const kept = owners.flatMap((one) => AGES.map((age) => pointOf(age.range, age.keptMs, one)));
+    const kept = owners.flatMap((one) =>
+      AGES.map((age) => pointOf(age.range, age.retentionMs, one)),
+    );
     const old = owners.flatMap((one) => AGES.map((age) => pointOf(age.range, age.droppedMs, one)));
     await storeAndRead(page, [...kept, ...old]);
     const isOld = ({ range, time }: StoredPoint) =>

@@ -41,17 +41,17 @@ interface Raised {
   readonly name: string;
   readonly mark: string;
   /** The one notification. */
-  readonly told: RegExp;
+  readonly reported: RegExp;
 }
 
 /** Marked, in the title and the icon, and told by one notification with a sound. */
-export async function assertRaised(page: Page, { name, mark, told }: Raised): Promise<void> {
+export async function assertRaised(page: Page, { name, mark, reported }: Raised): Promise<void> {
   await rowOf(page, USER).locator(`[data-alarm="${name}"]`).getByText(mark).waitFor();
   assert.match(await page.title(), /^⚑ 1 /);
   const icon = page.locator('link[rel="icon"]');
   assert.match((await icon.getAttribute('data-level')) ?? '', /alarm$/);
   const shown = await readShown(page);
   assert.equal(shown.length, 1, shown.join());
-  assert.match(shown[0], told);
+  assert.match(shown[0], reported);
   assert.deepEqual(await readHeard(page), [880, 1_175]);
 }

@@ -44,7 +44,7 @@ async function openWhatIf(url: string, options: PageOptions = {}): Promise<Page>
 
 const moveBy = async (page: Page, percent: string) => {
   await page.getByLabel('by per cent', { exact: true }).fill(percent);
-  await page.locator('[data-field="supposedValue"]').waitFor();
+  await page.locator('[data-field="hypotheticalValue"]').waitFor();
 };
 
 /** Complete figures of the rows, by coin. */
@@ -64,10 +64,10 @@ browserTest(
     const [title, url] = [await page.title(), page.url()];
     const points = await page.locator('figure.chart-box').getAttribute('data-points');
     await moveBy(page, '-20.5');
-    const expected = await readRows(page, 'supposedMark', 'supposedPnl');
+    const expected = await readRows(page, 'hypotheticalMark', 'hypotheticalPnl');
     const { fields } = (await readPanels(page))['positions'];
-    const fates = await readRows(page, 'supposedFate');
-    assert.deepEqual(fates, [
+    const outcomes = await readRows(page, 'hypotheticalOutcome');
+    assert.deepEqual(outcomes, [
       ...['BTC', 'ETH', 'SOL'].map((coin) => [coin, 'stays']),
       ['xyz:GOLD', '✕ liquidated'],
     ]);
@@ -81,11 +81,11 @@ browserTest(
     await until('the block', async () => (await readPanels(page))['positions'].height === 2);
     assert.deepEqual(await readRows(page, 'mark', 'unrealizedPnl'), expected);
     const value = page.locator('[data-field="accountValue"]');
-    assert.equal(await value.getAttribute('title'), fields['supposedValue'].complete);
+    assert.equal(await value.getAttribute('title'), fields['hypotheticalValue'].complete);
     // The supposition went on from there.
     assert.notEqual(
-      (await readPanels(page))['positions'].fields['supposedValue'].complete,
-      fields['supposedValue'].complete,
+      (await readPanels(page))['positions'].fields['hypotheticalValue'].complete,
+      fields['hypotheticalValue'].complete,
     );
   },
   LONG_ONLY,
@@ -99,7 +99,7 @@ browserTest(
     const slider = page.getByRole('slider', { name: 'Move by per cent' });
     await slider.press('End');
     await page.getByText('Hypothetical: the mark of ETH +200 %.').waitFor();
-    assert.deepEqual(await readRows(page, 'supposedMark'), [
+    assert.deepEqual(await readRows(page, 'hypotheticalMark'), [
       ...[
         ['BTC', '86000.0'],
         ['ETH', '9300.0'],
@@ -108,10 +108,10 @@ browserTest(
       ],
     ]);
     // 4 short by 6,200 more each.
-    assert.equal(await fieldText(page, 'supposedChange'), '−24,800.00');
+    assert.equal(await fieldText(page, 'hypotheticalChange'), '−24,800.00');
     await slider.press('Home');
     await page.getByText('Hypothetical: the mark of ETH −90 %.').waitFor();
-    // On a dex that does not have the coin, nothing is supposed.
+    // On a dex that does not have the coin, nothing is hypothetical.
     await page.locator('input[name="dex"][value="xyz"]').check();
     await page.getByText('Hypothetical').waitFor({ state: 'detached' });
   },
@@ -125,7 +125,7 @@ browserTest(
     const banner = page.getByText('Hypothetical');
     const untilGone = async () => {
       await banner.waitFor({ state: 'detached' });
-      assert.equal(await page.locator('.supposed, [data-field^="supposed"]').count(), 0);
+      assert.equal(await page.locator('.hypothetical, [data-field^="hypothetical"]').count(), 0);
     };
     await page.getByRole('button', { name: '−20 %' }).click();
     await banner.waitFor();
@@ -168,9 +168,9 @@ browserTest(
     const loss = { type: 'transfer', user: USER, dex: '', amount: '-55000.0' };
     const page = await openWhatIf((await serve(context, [collateral, loss])).url);
     await moveBy(page, '-30');
-    const fates = await readRows(page, 'supposedFate');
+    const outcomes = await readRows(page, 'hypotheticalOutcome');
     assert.deepEqual(
-      fates.map(([, fate]) => fate),
+      outcomes.map(([, outcome]) => outcome),
       ['? liquidated', '? liquidated', '? liquidated'],
     );
     await page.getByText('collateral from outside of the account backs them').waitFor();
@@ -186,8 +186,8 @@ screenTest(
     await moveBy(page, '-20');
     const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(scroll <= width, `${scroll} > ${width}`);
-    const fate = page.locator('tr[data-coin="xyz:GOLD"] [data-field="supposedFate"]');
-    const { x = width, width: size = 0 } = (await fate.boundingBox()) ?? {};
+    const outcome = page.locator('tr[data-coin="xyz:GOLD"] [data-field="hypotheticalOutcome"]');
+    const { x = width, width: size = 0 } = (await outcome.boundingBox()) ?? {};
     assert.ok(x + size <= width, 'the outcome is in sight without scrolling');
     if (screen.size === 'phone') await assertLargeTargets(page);
     await assertAccessible(page);

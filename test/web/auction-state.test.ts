@@ -7,7 +7,7 @@ import {
   describeEnd,
   describeSchedule,
   isIdle,
-  noteSighting,
+  noteObservation,
   stateOfAuction,
   summarizeIdle,
 } from '../../web/src/figures/auction-state.ts';
@@ -40,40 +40,40 @@ test('an auction that nobody can pay in is idle', () => {
 });
 
 test('the end is between the last answer before it and the first one after it', () => {
-  const running = noteSighting(undefined, RUNNING, at(100));
-  const later = noteSighting(running, RUNNING, at(120));
-  const ended = noteSighting(later, ENDED, at(123));
-  const last = noteSighting(ended, ENDED, at(500));
+  const running = noteObservation(undefined, RUNNING, at(100));
+  const later = noteObservation(running, RUNNING, at(120));
+  const ended = noteObservation(later, ENDED, at(123));
+  const last = noteObservation(ended, ENDED, at(500));
   const between = `between ${formatTime(at(120))} and ${formatTime(at(123))}`;
   assert.equal(describeEnd(ENDED, last), between);
-  const close = noteSighting(noteSighting(undefined, RUNNING, at(9.2)), ENDED, at(9.4));
+  const close = noteObservation(noteObservation(undefined, RUNNING, at(9.2)), ENDED, at(9.4));
   assert.equal(describeEnd(ENDED, close), `at ${formatTime(at(9))}`);
 });
 
 test('in the past an end is not said to be later than the moment that is shown', () => {
   // The page still shows the present while it asks for the past.
-  const present = noteSighting(undefined, ENDED, at(422));
-  const past = noteSighting(present, ENDED, at(418));
+  const present = noteObservation(undefined, ENDED, at(422));
+  const past = noteObservation(present, ENDED, at(418));
   const between = `between ${formatTime(START_MS)} and ${formatTime(at(418))}`;
   assert.equal(describeEnd(ENDED, past), between);
 });
 
 test('of an end that was not seen, no more is said than follows from the answer', () => {
-  const unseen = noteSighting(undefined, ENDED, at(700));
+  const unseen = noteObservation(undefined, ENDED, at(700));
   assert.equal(
     describeEnd(ENDED, unseen),
     `between ${formatTime(START_MS)} and ${formatTime(at(700))}`,
   );
   // An earlier auction says nothing about this one.
   const earlier = { ...RUNNING, startTimeSeconds: RUNNING.startTimeSeconds - 1000 };
-  const other = noteSighting(noteSighting(undefined, earlier, at(-900)), ENDED, at(700));
+  const other = noteObservation(noteObservation(undefined, earlier, at(-900)), ENDED, at(700));
   assert.deepEqual(other, unseen);
 });
 
 test('the schedule is that of the answer, and a folded panel tells the price with all digits', () => {
   assert.equal(
     describeSchedule(ENDED),
-    `It began at ${formatTime(START_MS)}; its price would have been at the floor after ` +
+    `It started at ${formatTime(START_MS)}; its price would have been at the floor after ` +
       `10 min 00 s, at ${formatTime(at(600))}.`,
   );
   assert.equal(summarizeIdle(ENDED), 'Ended at 1,750.51230001 gas');

@@ -45,7 +45,7 @@ test('figures are summed over all dexes, exactly', () => {
   );
   assert.equal(marginRatio && formatDecimal(marginRatio), '0.1');
   assert.deepEqual([nearest?.coin, nearest?.distance, nearest?.loss], ['ETH', '10.0 %', '40.0']);
-  assert.equal(verdict.culprit, 'ETH cross, 10.0 % to liquidation');
+  assert.equal(verdict.cause, 'ETH cross, 10.0 % to liquidation');
 });
 
 test('what a long position loses until its liquidation is its value now less that then', () => {

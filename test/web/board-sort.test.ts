@@ -39,9 +39,9 @@ test('rows hold still while figures move, until they are sorted again', () => {
   order.arrange([row('a', 1), row('b', 2)], WORST_FIRST);
   const moved = [row('a', 9), row('b', 2)];
   assert.deepEqual(order.arrange(moved, WORST_FIRST), ['a', 'b']);
-  assert.equal(order.isOvertaken(moved), true);
+  assert.equal(order.isOrderStale(moved), true);
   assert.deepEqual(order.arrange(moved, { ...WORST_FIRST }), ['b', 'a']);
-  assert.equal(order.isOvertaken(moved), false);
+  assert.equal(order.isOrderStale(moved), false);
 });
 
 test('what comes later is put where it belongs, and moves nothing else', () => {
@@ -80,7 +80,7 @@ function toldRow(
   const [value, long, short, net, unrealizedPnl] = amounts;
   const figures = {
     ...{ value, long, short, net, unrealizedPnl, marginRatio: undefined },
-    verdict: { level, word: level, culprit: 'A cross', left: parseDecimal(left) },
+    verdict: { level, word: level, cause: 'A cross', left: parseDecimal(left) },
     nearest: {
       ...{ coin: 'A', liquidationPx: '1.0', distance: '', loss: '1.0' },
       share: parseDecimal(share),

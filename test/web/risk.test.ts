@@ -96,10 +96,10 @@ const EXAMPLES: readonly (readonly [AccountState, string, string])[] = [
   ],
 ];
 
-for (const [state, word, culprit] of EXAMPLES) {
-  test(`the verdict: ${word}${culprit && `, ${culprit}`}`, () => {
+for (const [state, word, cause] of EXAMPLES) {
+  test(`the verdict: ${word}${cause && `, ${cause}`}`, () => {
     const verdict = judgeAccount([['', state]]);
-    assert.deepEqual([verdict.word, verdict.culprit], [word, culprit]);
+    assert.deepEqual([verdict.word, verdict.cause], [word, cause]);
   });
 }
 
@@ -113,8 +113,8 @@ test('what is owed on a dex without positions is named with it, beside a healthy
     ['', createState([{ liquidationPx: '50.0' }])],
     ['abc', createState([], { value: '-3.0' })],
   ] as const;
-  const { word, culprit } = judgeAccount(states);
-  assert.deepEqual([word, culprit], ['at risk', 'the account value on abc is negative']);
+  const { word, cause } = judgeAccount(states);
+  assert.deepEqual([word, cause], ['at risk', 'the account value on abc is negative']);
 });
 
 test('the worst of all dexes counts, and is named with its dex', () => {
@@ -122,8 +122,8 @@ test('the worst of all dexes counts, and is named with its dex', () => {
     ['', createState([{ liquidationPx: '50.0' }])],
     ['abc', createState([{ coin: 'abc:GOLD', liquidationPx: null }], { maintenance: '900.0' })],
   ] as const;
-  const { word, culprit } = judgeAccount(states);
-  assert.deepEqual([word, culprit], ['at risk', '90.00 % of the cross margin on abc used']);
+  const { word, cause } = judgeAccount(states);
+  assert.deepEqual([word, cause], ['at risk', '90.00 % of the cross margin on abc used']);
 });
 
 /** Integers only, so that the model is exact: prices in millionths, amounts in hundredths. */
@@ -228,14 +228,14 @@ const dexNames = ['', 'abc', 'idx', 'xyz'];
 /** What is within a threshold, by the words that name it. */
 interface Within {
   readonly level: Exclude<Level, 'safe'>;
-  readonly culprit: RegExp;
+  readonly cause: RegExp;
 }
 
 function findWithin(accounts: readonly DrawnDex[]): Within[] {
   const found: Within[] = [];
-  const note = (isDanger: boolean, isWatch: boolean, culprit: string) => {
-    if (isDanger) found.push({ level: 'danger', culprit: new RegExp(culprit) });
-    else if (isWatch) found.push({ level: 'watch', culprit: new RegExp(culprit) });
+  const note = (isDanger: boolean, isWatch: boolean, cause: string) => {
+    if (isDanger) found.push({ level: 'danger', cause: new RegExp(cause) });
+    else if (isWatch) found.push({ level: 'watch', cause: new RegExp(cause) });
   };
   for (const [dexIndex, { positions, maintenance, crossValue, value }] of accounts.entries()) {
     const where = dexIndex === 0 ? '' : ` on ${dexNames[dexIndex]}`;
@@ -255,26 +255,26 @@ function findWithin(accounts: readonly DrawnDex[]): Within[] {
   return found;
 }
 
-test(`no account within a threshold is called healthy, and the culprit is within it ${SEED_NOTE}`, () => {
+test(`no account within a threshold is called healthy, and the cause is within it ${SEED_NOTE}`, () => {
   const seen = new Set<string>();
   const property = fc.property(fc.array(drawnDex, { maxLength: dexNames.length }), (accounts) => {
     const states = accounts.map((drawn, index) => {
       return [dexNames[index], writeState(drawn, index)] as const;
     });
     const within = findWithin(accounts);
-    const { level, word, culprit } = judgeAccount(states);
+    const { level, word, cause } = judgeAccount(states);
     const worst = within.some((one) => one.level === 'danger') ? 'danger' : 'watch';
     assert.equal(level, within.length === 0 ? 'safe' : worst);
     if (within.length === 0) {
       const isEmpty = accounts.every(({ positions }) => positions.length === 0);
       assert.equal(word, isEmpty ? 'nothing at risk' : 'healthy');
-      assert.equal(culprit === '', isEmpty);
+      assert.equal(cause === '', isEmpty);
     } else {
       assert.doesNotMatch(word, /healthy|nothing/);
-      const named = within.find((one) => one.level === level && one.culprit.test(culprit));
-      assert.ok(named, `${culprit} is not within a threshold`);
+      const named = within.find((one) => one.level === level && one.cause.test(cause));
+      assert.ok(named, `${cause} is not within a threshold`);
     }
-    seen.add(level).add(culprit.replace(/[\d.]+|abc|idx|xyz/g, ''));
+    seen.add(level).add(cause.replace(/[\d.]+|abc|idx|xyz/g, ''));
   });
   fc.assert(property, runs(1_000));
   // Nothing of what may be said was left out.

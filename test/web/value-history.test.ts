@@ -18,9 +18,9 @@ function keptOf(history: ValueHistory) {
 
 test('points are kept for 15 minutes, 6 hours and 7 days, by second, ten seconds and minute', () => {
   assert.deepEqual(RANGES, [
-    { name: '15 min', stepMs: 1_000, keptMs: 900_000 },
-    { name: '6 h', stepMs: 10_000, keptMs: 21_600_000 },
-    { name: '7 d', stepMs: 60_000, keptMs: 604_800_000 },
+    { name: '15 min', stepMs: 1_000, retentionMs: 900_000 },
+    { name: '6 h', stepMs: 10_000, retentionMs: 21_600_000 },
+    { name: '7 d', stepMs: 60_000, retentionMs: 604_800_000 },
   ]);
 });
 
@@ -29,8 +29,8 @@ test('after eight days what is older than each range is gone, but for where its 
   const everyMs = 100_000;
   const end = START_MS + 8 * DAY_MS;
   for (let time = START_MS; time <= end; time += everyMs) history.add(time, '1.0');
-  const expected = [900_000, 21_600_000, 604_800_000].map((keptMs) => {
-    const count = Math.floor(keptMs / everyMs) + (keptMs % everyMs === 0 ? 1 : 2);
+  const expected = [900_000, 21_600_000, 604_800_000].map((retentionMs) => {
+    const count = Math.floor(retentionMs / everyMs) + (retentionMs % everyMs === 0 ? 1 : 2);
     return Array.from({ length: count }, (_, index) => end - (count - 1 - index) * everyMs);
   });
   assert.deepEqual(
@@ -107,10 +107,10 @@ function runHours(hours: number, random: Random) {
 test(`after eight hours with outages every point is true, and every outage a gap ${SEED_NOTE}`, () => {
   const { truth, history, outages, end } = runHours(8, new Random(`history/${SEED}`));
   assert.ok(outages.length > 5, `${outages.length} outages`);
-  for (const { name, stepMs, keptMs } of RANGES) {
+  for (const { name, stepMs, retentionMs } of RANGES) {
     const points = history.pointsOf(name);
     for (const { time, value } of points) assert.equal(value, truth.at(time), `${name} at ${time}`);
-    const from = end - keptMs;
+    const from = end - retentionMs;
     const expected = outages.filter((outage) => outage.to > from);
     const gaps = points.flatMap(({ time, isAfterGap }, index) =>
       isAfterGap && index > 0 ? [{ from: points[index - 1].time, to: time }] : [],
@@ -123,7 +123,7 @@ test(`after eight hours with outages every point is true, and every outage a gap
     }
     assert.equal(points.at(-1)?.time, end);
     assert.ok(points[0].time <= Math.max(from, START_MS), `${name} begins at ${points[0].time}`);
-    assert.ok(points.length <= keptMs / stepMs + 2 * outages.length + 2, `${points.length}`);
+    assert.ok(points.length <= retentionMs / stepMs + 2 * outages.length + 2, `${points.length}`);
   }
 });
 

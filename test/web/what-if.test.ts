@@ -16,7 +16,12 @@ import { holdingsOf, keyOf, totalsOf } from '../../web/src/figures/all-dexes.ts'
 import type { States } from '../../web/src/figures/answers.ts';
 import { headlineOf } from '../../web/src/figures/headline.ts';
 import { readTerms } from '../../web/src/figures/margin-terms.ts';
-import { type Fate, type Move, readPercent, suppose } from '../../web/src/figures/what-if.ts';
+import {
+  computeWhatIf,
+  type Move,
+  type PositionOutcome,
+  readPercent,
+} from '../../web/src/figures/what-if.ts';
 import { stateOf, TIME } from '../info/states.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import {
@@ -38,7 +43,7 @@ const askStates = (state: State): States =>
 const askTerms = (state: State) =>
   readTerms(JSON.parse(answerQuestion(state, { type: 'allPerpMetas' })));
 
-/** The state, really moved: a block with the marks that were supposed. */
+/** The state, really moved: a block with the marks that were hypothetical. */
 function applyMarks(state: State, prices: Readonly<Record<string, string>>): void {
   const block = {
     height: state.height + 1,
@@ -112,36 +117,36 @@ const coinChoice = fc.option(fc.nat(), { freq: 2 });
 const isWritable = (mark: string) => Number(mark.replace('.', '')) < Number.MAX_SAFE_INTEGER / 1e6;
 
 interface Outcome {
-  readonly fates: ReadonlyMap<string, Fate>;
+  readonly outcomes: ReadonlyMap<string, PositionOutcome>;
   readonly truth: ReadonlyMap<string, boolean>;
 }
 
-/** Supposes a move, applies it, and compares everything but the fates. */
+/** Supposes a move, applies it, and compares everything but the outcomes. */
 function moveReally(state: State, choice: number | null, percentText: string): Outcome {
   const states = askStates(state);
   const holdings = holdingsOf(states);
   const coins = holdings.map(({ position }) => position.coin);
   const coin = choice === null ? undefined : coins[choice % coins.length];
   const move: Move = { coin, percent: percentText };
-  const supposed = suppose(states, move, askTerms(state));
-  const markAt = (key: string) => supposed.positions.get(key)?.mark ?? assert.fail(key);
+  const hypothetical = computeWhatIf(states, move, askTerms(state));
+  const markAt = (key: string) => hypothetical.positions.get(key)?.mark ?? assert.fail(key);
   const prices = holdings.map((holding) => [holding.position.coin, markAt(keyOf(holding))]);
   fc.pre(coins.length > 0 && prices.every(([, mark]) => isWritable(mark)));
   applyMarks(state, Object.fromEntries(prices));
   const moved = askStates(state);
-  assert.equal(supposed.accountValue, totalsOf(moved).accountValue);
-  assert.equal(supposed.unrealizedPnl, headlineOf(moved).unrealizedPnl);
+  assert.equal(hypothetical.accountValue, totalsOf(moved).accountValue);
+  assert.equal(hypothetical.unrealizedPnl, headlineOf(moved).unrealizedPnl);
   for (const holding of holdingsOf(moved)) {
-    const { unrealizedPnl } = supposed.positions.get(keyOf(holding)) ?? {};
+    const { unrealizedPnl } = hypothetical.positions.get(keyOf(holding)) ?? {};
     assert.equal(unrealizedPnl, holding.position.unrealizedPnl, keyOf(holding));
   }
-  const fates = new Map(
+  const outcomes = new Map(
     holdings.map((holding) => {
-      const { fate } = supposed.positions.get(keyOf(holding)) ?? assert.fail();
-      return [holding.position.coin, fate];
+      const { outcome } = hypothetical.positions.get(keyOf(holding)) ?? assert.fail();
+      return [holding.position.coin, outcome];
     }),
   );
-  return { fates, truth: new Map([0, 1].flatMap((index) => [...liquidatedOn(state, index)])) };
+  return { outcomes, truth: new Map([0, 1].flatMap((index) => [...liquidatedOn(state, index)])) };
 }
 
 test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`, ALSO_FULL, () => {
@@ -150,10 +155,10 @@ test(`what is supposed is what the ledger answers when marks move ${SEED_NOTE}`,
     const bare = (choices: AccountChoices) => ({ ...choices, collateral: null });
     const { markets, first, second } = drawn;
     const state = createAccounts({ markets, first: bare(first), second: bare(second) });
-    const { fates, truth } = moveReally(state, choice, percentText);
-    for (const [coin, fate] of fates) {
-      assert.equal(fate, truth.get(coin) ? 'liquidated' : 'stays', coin);
-      seen[fate as keyof typeof seen]++;
+    const { outcomes, truth } = moveReally(state, choice, percentText);
+    for (const [coin, outcome] of outcomes) {
+      assert.equal(outcome, truth.get(coin) ? 'liquidated' : 'stays', coin);
+      seen[outcome as keyof typeof seen]++;
     }
   });
   fc.assert(property, runs(RUNS));
@@ -187,14 +192,14 @@ test(
       };
       const state = createAccounts(fixed);
       const areSeen = [0, 1].map((dexIndex) => isCollateralSeen(fixed, state, dexIndex));
-      const { fates, truth } = moveReally(state, choice, percentText);
-      for (const [coin, fate] of fates) {
-        assert.notEqual(fate, 'unknown', coin);
-        if (fate === 'stays') assert.equal(truth.get(coin), false, coin);
-        if (fate === 'liquidated' && areSeen[coin.startsWith(DEX) ? 1 : 0]) {
+      const { outcomes, truth } = moveReally(state, choice, percentText);
+      for (const [coin, outcome] of outcomes) {
+        assert.notEqual(outcome, 'unknown', coin);
+        if (outcome === 'stays') assert.equal(truth.get(coin), false, coin);
+        if (outcome === 'liquidated' && areSeen[coin.startsWith(DEX) ? 1 : 0]) {
           assert.equal(truth.get(coin), true, coin);
         }
-        if (fate === 'backed') backed++;
+        if (outcome === 'backed') backed++;
       }
     });
     fc.assert(property, runs(RUNS));
@@ -220,34 +225,34 @@ function createIsolated(rawUsd: string): State {
   return stateOf([MARKET, account]);
 }
 
-function supposeOn(state: State, percentText: string) {
+function whatIfOn(state: State, percentText: string) {
   const move = { coin: undefined, percent: percentText };
-  return suppose(askStates(state), move, askTerms(state));
+  return computeWhatIf(askStates(state), move, askTerms(state));
 }
 
 test('a position is liquidated below its maintenance margin, not at it', () => {
   // At 90: 900 - 855 = 45 of margin, and 900 / 20 = 45 of maintenance.
-  const fateOf = (rawUsd: string) =>
-    supposeOn(createIsolated(rawUsd), '-10').positions.get(' BTC')?.fate;
-  assert.equal(fateOf('-855.0'), 'stays');
-  assert.equal(fateOf('-855.000001'), 'liquidated');
+  const outcomeOf = (rawUsd: string) =>
+    whatIfOn(createIsolated(rawUsd), '-10').positions.get(' BTC')?.outcome;
+  assert.equal(outcomeOf('-855.0'), 'stays');
+  assert.equal(outcomeOf('-855.000001'), 'liquidated');
 });
 
 test('the figures of a move, written out', () => {
-  assert.deepEqual(supposeOn(createIsolated('-500.0'), '12.5'), {
+  assert.deepEqual(whatIfOn(createIsolated('-500.0'), '12.5'), {
     accountValue: '625.0',
     change: '125.0',
     changeRatio: '25.0',
     unrealizedPnl: '225.0',
-    positions: new Map([[' BTC', { mark: '112.5', unrealizedPnl: '225.0', fate: 'stays' }]]),
+    positions: new Map([[' BTC', { mark: '112.5', unrealizedPnl: '225.0', outcome: 'stays' }]]),
   });
 });
 
 test('a mark is rounded as the market allows, and is never zero', () => {
   const state = createIsolated('-500.0');
-  assert.equal(supposeOn(state, '0.0049').positions.get(' BTC')?.mark, '100.0049');
+  assert.equal(whatIfOn(state, '0.0049').positions.get(' BTC')?.mark, '100.0049');
   applyMarks(state, { BTC: '0.0001' });
-  assert.equal(supposeOn(state, '-90').positions.get(' BTC')?.mark, '0.0001');
+  assert.equal(whatIfOn(state, '-90').positions.get(' BTC')?.mark, '0.0001');
 });
 
 test('without the margin tiers of the answer, or with others, nothing is said of liquidation', () => {
@@ -255,9 +260,9 @@ test('without the margin tiers of the answer, or with others, nothing is said of
   const other = stateOf([{ ...MARKET, marginTiers: [{ lowerBound: '0.0', maxLeverage: 3 }] }]);
   const move = { coin: undefined, percent: '-50' };
   for (const terms of [new Map(), askTerms(other)]) {
-    const { accountValue, positions } = suppose(askStates(state), move, terms);
+    const { accountValue, positions } = computeWhatIf(askStates(state), move, terms);
     assert.equal(accountValue, '0.0');
-    assert.equal(positions.get(' BTC')?.fate, 'unknown');
+    assert.equal(positions.get(' BTC')?.outcome, 'unknown');
   }
 });
 
@@ -270,9 +275,9 @@ test('of positions with tiers of their own, which no answer has, nothing is said
   ]) {
     const positions = [{ ...held, leverage, marginTiers }];
     const account = { type: 'account', user: USER, dex: '', rawUsd: '-500.0', positions };
-    const supposed = supposeOn(stateOf([MARKET, account]), '-20');
-    assert.equal(supposed.unrealizedPnl, '-100.0');
-    assert.equal(supposed.positions.get(' BTC')?.fate, 'unknown');
+    const hypothetical = whatIfOn(stateOf([MARKET, account]), '-20');
+    assert.equal(hypothetical.unrealizedPnl, '-100.0');
+    assert.equal(hypothetical.positions.get(' BTC')?.outcome, 'unknown');
   }
 });
 

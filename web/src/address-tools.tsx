@@ -1,19 +1,19 @@
 /** The address that is shown: to be copied, and looked up in the operator's explorer. */
 
-import { copyAndTell } from './parts/clipboard.ts';
+import { copyAndReport } from './parts/clipboard.ts';
 import type { View } from './view/store.ts';
 
 interface AddressToolsProps {
   readonly view: View;
-  tell(notice: string): void;
+  showNotice(notice: string): void;
 }
 
-export function AddressTools({ view, tell }: AddressToolsProps) {
+export function AddressTools({ view, showNotice }: AddressToolsProps) {
   const { user, freshness } = view;
   if (user === '') return null;
   return (
     <span class="address-tools">
-      <button type="button" onClick={() => copyAndTell(user, tell)}>
+      <button type="button" onClick={() => copyAndReport(user, showNotice)}>
         Copy<span class="hidden"> the address that is shown</span>
       </button>
       {freshness?.explorerUrl !== undefined && (

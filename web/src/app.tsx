@@ -66,8 +66,8 @@ function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
       <PositionsPanel
         view={view}
         sortBy={actions.sortBy}
-        suppose={actions.suppose}
-        tell={actions.tell}
+        setWhatIf={actions.setWhatIf}
+        showNotice={actions.showNotice}
       />
       <StakesPanel view={view} />
       <UpstreamPanel view={view} />

@@ -1,4 +1,4 @@
-/** What is always visible: whose account, which dex, and how fresh everything is. */
+/** The part of the page that is always visible: the account, the dex, and how fresh the data is. */
 
 import { useEffect, useState } from 'preact/hooks';
 import type { ChartActions } from './account/account.tsx';
@@ -22,12 +22,12 @@ export interface Actions extends BoardActions, ChartActions, TimeActions {
   /** Shows an account on one dex, or on all if it is undefined. */
   select(user: string, dex: string | undefined): void;
   sortBy(sort: Sort | undefined): void;
-  /** Supposes that marks have moved; undefined ends it. */
-  suppose(move: Move | undefined): void;
+  /** Shows the account as if marks had moved; undefined closes "What if". */
+  setWhatIf(move: Move | undefined): void;
   /** Shows new figures as often as this. */
   setPace(paceMs: number): void;
   /** Shows for some seconds what was done. */
-  tell(notice: string): void;
+  showNotice(notice: string): void;
 }
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {
@@ -49,7 +49,7 @@ export function Header({ view, actions }: { view: View; actions: Actions }) {
   );
 }
 
-/** The two views of the page; links, so that they can be opened in tabs of their own. */
+/** The two views of the page, as links, so that a person can open them in separate tabs. */
 function Tabs({ view }: { view: View }) {
   const places = [
     { label: 'Account', isBoard: false },
@@ -76,7 +76,7 @@ const LINK_WORDS: Readonly<Record<LinkState, string>> = {
   stale: 'stale data',
   offline: 'not connected',
 };
-/** A shape for each state, so that none depends on colour alone. */
+/** A shape for each state, so that no state depends on colour alone. */
 const LINK_SHAPES: Readonly<Record<LinkState, string>> = {
   connecting: '\u25CC',
   live: '\u25CF',
@@ -200,8 +200,8 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
       <button type="submit" class="primary">
         Show
       </button>
-      <AddressTools view={view} tell={actions.tell} />
-      {/* Of a fixed height: what comes and goes here moves nothing below. */}
+      <AddressTools view={view} showNotice={actions.showNotice} />
+      {/* The height is fixed, so that changes here move nothing below. */}
       <div class="address-line">
         <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
           {problem}

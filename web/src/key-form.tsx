@@ -1,4 +1,4 @@
-/** Asks for the key. It is kept in the browser's storage and sent to this service only. */
+/** Asks for the key. The browser stores the key and sends it to this service only. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { readKey } from './view/key-address.ts';

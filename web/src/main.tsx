@@ -24,10 +24,10 @@ import { Notifier, readNoticeState } from './board/notifier.ts';
 import { RowSchedule } from './board/row-schedule.ts';
 import { ShownRows } from './board/shown-rows.ts';
 import { ArchiveSeriesWatch } from './feed/archive-series-watch.ts';
-import { DexScout } from './feed/dexes.ts';
+import { DexWatch } from './feed/dex-watch.ts';
 import { Feed } from './feed/feed.ts';
 import { LiveData } from './feed/live-data.ts';
-import { TermsWatch } from './feed/market-terms.ts';
+import { TermsWatch } from './feed/terms-watch.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
 import type { LevelOrUnknown } from './figures/risk-levels.ts';
@@ -41,7 +41,7 @@ import { showPlace } from './view/address-bar.ts';
 import { usersOnBoard } from './view/address-book.ts';
 import { findBadUser, readPlace } from './view/place.ts';
 import {
-  type Handed,
+  type KeyLink,
   loadBook,
   loadExamples,
   loadRecent,
@@ -61,11 +61,11 @@ const NOTICE_MS = 6_000;
 const root = document.getElementById('root') as HTMLElement;
 const asked = readPlace(location.hash);
 const badUser = findBadUser(location.hash);
-const handed = takeKey();
+const keyLink = takeKey();
 const store = new Store(draw);
 const live = new LiveData(store);
 const feed = new Feed(store, live);
-const scout = new DexScout(live);
+const dexWatch = new DexWatch(live);
 const archiveSeriesWatch = new ArchiveSeriesWatch(live);
 const termsWatch = new TermsWatch(live);
 const schedule = new RowSchedule();
@@ -75,7 +75,7 @@ const notifier = new Notifier((user) => (user === '' ? openBoard() : openAccount
 const alarms = new AlarmWatch({
   ...{ live, rows },
   read: (user) => boardFeed.read(user),
-  fired: (fired) => notifier.tell(fired),
+  fired: (fired) => notifier.notify(fired),
 });
 const boardFeed = new BoardFeed({
   ...{ store, rows },
@@ -94,12 +94,12 @@ let noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
 const actions: Actions = {
   useKey(key) {
-    suppose(undefined);
+    setWhatIf(undefined);
     feed.setKey(key);
-    scout.look();
+    dexWatch.look();
   },
   forgetKey(isWithAddresses) {
-    suppose(undefined);
+    setWhatIf(undefined);
     feed.setKey('');
     if (!isWithAddresses) return;
     feed.forgetAddresses();
@@ -125,19 +125,19 @@ const actions: Actions = {
   },
   showAt,
   showAtTime(timeMs) {
-    // Any question tells the height of a time.
+    // The answer to any question names the height of a time.
     const question = { type: 'perpDexs', atTime: timeMs };
     void ask(store.view.key, question).then(
       ({ height }) => showAt(height),
-      ({ message }: Refusal) => actions.tell(message),
+      ({ message }: Refusal) => actions.showNotice(message),
     );
   },
   sortBy(sort) {
     store.set({ sort });
     showPlace(store.view, false);
   },
-  suppose,
-  tell(notice) {
+  setWhatIf,
+  showNotice(notice) {
     clearTimeout(noticeTimer);
     store.set({ notice });
     noticeTimer = setTimeout(() => store.set({ notice: '' }), NOTICE_MS);
@@ -175,13 +175,13 @@ function showAt(at: number | undefined): void {
   showPlace(store.view, isStep);
 }
 
-/** A what-if is about the marks of the present. */
+/** "What if" starts from the marks of the present. */
 function leaveFor(at: number | undefined): void {
-  if (at !== undefined) suppose(undefined);
+  if (at !== undefined) setWhatIf(undefined);
   feed.showAt(at);
 }
 
-function suppose(whatIf: Move | undefined): void {
+function setWhatIf(whatIf: Move | undefined): void {
   store.set({ whatIf });
   termsWatch.setWanted(whatIf !== undefined);
 }
@@ -189,8 +189,8 @@ function suppose(whatIf: Move | undefined): void {
 /** A what-if ends with its account; for one coin, a change of dex resets it. */
 function select(user: string, dex: string | undefined): void {
   const { view } = store;
-  if (user !== view.user) suppose(undefined);
-  else if (dex !== view.dex && view.whatIf?.coin !== undefined) suppose(NO_MOVE);
+  if (user !== view.user) setWhatIf(undefined);
+  else if (dex !== view.dex && view.whatIf?.coin !== undefined) setWhatIf(NO_MOVE);
   store.set({ zoom: undefined });
   feed.select(user, dex);
 }
@@ -220,28 +220,28 @@ function draw(view: View): void {
   drawTab(view, levelShown(view));
 }
 
-/** A link that was cut off must not look as if it had led to the account that is shown. */
-function tellBadUser(user: string): void {
-  actions.tell(`The link leads nowhere: ${quoteTyped(user)} is not an address.`);
+/** After an invalid link, the page must not look as if the link had led to the account that is shown. */
+function reportBadUser(user: string): void {
+  actions.showNotice(`Invalid link: ${quoteTyped(user)} is not an address.`);
   showPlace(store.view, false);
 }
 
-/** Whose account is shown at first: of the link, of the examples that came with it, or the last one. */
+/** The account that is shown first: of the link, of the examples in the link, or the last account. */
 function chooseUser(linked: string, examples: readonly string[]): string {
   return linked || examples[0] || store.view.recent[0] || store.view.examples[0] || '';
 }
 
-function take({ key, examples }: Handed): void {
+function take({ key, examples }: KeyLink): void {
   store.set({ key, examples, user: chooseUser('', examples) });
 }
 
-if (handed !== undefined) take(handed);
+if (keyLink !== undefined) take(keyLink);
 else store.set({ ...asked, user: chooseUser(asked.user, []) });
 store.set({ notices: readNoticeState() });
 feed.start();
-scout.look();
+dexWatch.look();
 showPlace(store.view, false);
-if (badUser !== undefined) tellBadUser(badUser);
+if (badUser !== undefined) reportBadUser(badUser);
 
 // Back, Forward, and a link that is pasted into an open page change only the fragment.
 addEventListener('hashchange', () => {
@@ -260,24 +260,24 @@ addEventListener('hashchange', () => {
   if (user !== '' && (user !== store.view.user || dex !== store.view.dex)) {
     select(user, dex);
   }
-  if (bad !== undefined) tellBadUser(bad);
+  if (bad !== undefined) reportBadUser(bad);
 });
 onKeyForgotten(() => {
   actions.forgetKey(false);
   store.set({ recent: loadRecent(), examples: loadExamples() });
 });
-copyFiguresOnClick(actions.tell);
+copyFiguresOnClick(actions.showNotice);
 onBookChanged(() => store.set({ book: loadBook() }));
 setInterval(() => {
   const { view } = store;
-  if (document.hidden) passTimeHidden(view);
-  rows.passTime(view);
+  if (document.hidden) tickHidden(view);
+  rows.tick(view);
   alarms.look();
   store.drawPaced();
 }, TICK_MS);
 
-/** Nothing is drawn but the tab; rows, which are read when they are drawn, are read here. */
-function passTimeHidden(view: View): void {
+/** A hidden page draws only its tab. Rows are normally read when they are drawn, so they are read here. */
+function tickHidden(view: View): void {
   boardFeed.readAll();
   boardFeed.follow(view);
   if (view.isBoard) for (const user of usersOnBoard(view.book)) board.take(user);

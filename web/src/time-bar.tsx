@@ -1,7 +1,7 @@
 /** A way through time: the page as it was at any height that the archive holds, marked as past. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { KeptPast } from './figures/answers.ts';
+import type { ArchivedSpan } from './figures/answers.ts';
 import { formatLocalTime, readLocalTime } from './figures/local-time.ts';
 import { formatCount, formatTime } from './figures/text.ts';
 import { CopyButton } from './parts/copy-button.tsx';
@@ -68,7 +68,7 @@ export function TimeBar({ view, actions }: TimeBarProps) {
 const REST_MS = 200;
 
 interface HeightSliderProps {
-  readonly archive: KeptPast;
+  readonly archive: ArchivedSpan;
   readonly at: number | undefined;
   showAt(at: number): void;
 }
@@ -125,7 +125,7 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
 const HOUR_MS = 3_600_000;
 
 interface TimeFormProps {
-  readonly archive: KeptPast;
+  readonly archive: ArchivedSpan;
   /** Of what is shown; undefined before it is known. */
   readonly timeMs: number | undefined;
   readonly isPast: boolean;
@@ -168,7 +168,7 @@ function TimeForm({ archive, timeMs, isPast, go }: TimeFormProps) {
           min={formatLocalTime(firstTime)}
           max={formatLocalTime(lastTime)}
           value={draft ?? shown}
-          // The present moves on; what somebody is about to change does not.
+          // The present moves; a field that the person is about to change must not.
           onFocus={() => setDraft(draft ?? shown)}
           onInput={({ currentTarget }) => setDraft(currentTarget.value)}
         />

@@ -156,8 +156,8 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
   const share = ratio === undefined ? 1 : toShare(ratio, WHOLE);
   const level = ratio === undefined ? 'danger' : levelOfMarginRatio(ratio);
   const percent = ratio === undefined ? 'over 100' : formatMarginRatio(ratio);
-  const { word, culprit } = verdict;
-  const isAtRisk = culprit !== '';
+  const { word, cause } = verdict;
+  const isAtRisk = cause !== '';
   return (
     <div class="health">
       <Gauge share={share} tone={TONES[level]} text={`${percent} %`} where={where}>
@@ -168,8 +168,8 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
           {word}
         </strong>
         {isAtRisk && (
-          <span class="culprit" data-field="culprit">
-            {culprit}
+          <span class="cause" data-field="cause">
+            {cause}
           </span>
         )}
         <span class="muted small">

@@ -34,7 +34,7 @@ export interface ArchiveChartActions {
 
 interface ArchiveLine {
   readonly values: readonly Point[];
-  /** Since the left edge; only as far as the archive tells what was transferred. */
+  /** Since the left edge; only where the archive knows the transfers. */
   readonly profits: readonly Point[];
   readonly transfers: readonly Transfer[];
   readonly liquidations: readonly Liquidation[];
@@ -81,7 +81,7 @@ function slide(span: TimeSpan, values: readonly Point[], name: SpanName): TimeSp
   return spanUntil(name, to, span.from);
 }
 
-const WHOLE_LINE = { name: '', stepMs: 0, keptMs: Number.POSITIVE_INFINITY };
+const WHOLE_LINE = { name: '', stepMs: 0, retentionMs: Number.POSITIVE_INFINITY };
 
 export function changeOfLine({ values }: ArchiveLine): ValueChange | undefined {
   return changeOver(values, WHOLE_LINE);

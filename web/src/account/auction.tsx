@@ -1,4 +1,4 @@
-/** The deployment auction: not live yet, running, at its floor, or ended. Folded while none runs. */
+/** The deployment auction: not live yet, running, at its floor, or ended. Folded while no auction runs. */
 
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -10,8 +10,8 @@ import {
   describeEnd,
   describeSchedule,
   isIdle,
-  noteSighting,
-  type Sighting,
+  noteObservation,
+  type Observation,
   stateOfAuction,
   summarizeIdle,
 } from '../figures/auction-state.ts';
@@ -28,7 +28,7 @@ const NAME = 'auction';
 
 export function AuctionPanel({ view }: { view: View }) {
   const { answer, refusal } = view.auction;
-  const { floor, sighting } = useSeen(answer);
+  const { floor, observation } = useSeen(answer);
   const auction = answer?.value;
   const now = ledgerNow(view);
   const digits =
@@ -40,7 +40,7 @@ export function AuctionPanel({ view }: { view: View }) {
         {describeNothing(answer, refusal !== undefined)}
       </p>
     ) : (
-      <AuctionBody {...{ auction, floor, sighting, now }} time={answer.time} />
+      <AuctionBody {...{ auction, floor, observation, now }} time={answer.time} />
     );
   return (
     <Frame name={NAME} title="Deployment auction" view={view} panel={view.auction} digits={digits}>
@@ -59,24 +59,24 @@ function describeNothing(answer: Answer | undefined, isRefused: boolean): string
 interface Seen {
   /** Known while an auction runs; after its end it can no longer be derived. */
   readonly floor: Floor | undefined;
-  readonly sighting: Sighting | undefined;
+  readonly observation: Observation | undefined;
 }
 
-/** What earlier answers have told of the auction that is shown. */
+/** What is known about the auction from earlier answers. */
 function useSeen(answer: Answer<Auction | null> | undefined): Seen {
-  const seen = useRef<Seen>({ floor: undefined, sighting: undefined });
+  const seen = useRef<Seen>({ floor: undefined, observation: undefined });
   if (answer?.value == null) return seen.current;
   const { value: auction, time } = answer;
-  const { floor, sighting } = seen.current;
+  const { floor, observation } = seen.current;
   const isSame = floor?.startTimeSeconds === auction.startTimeSeconds;
   seen.current = {
     floor: findFloor(auction, time) ?? (isSame ? floor : undefined),
-    sighting: noteSighting(sighting, auction, time),
+    observation: noteObservation(observation, auction, time),
   };
   return seen.current;
 }
 
-/** There is little to see while no auction runs: whoever wants to see it unfolds it, for good. */
+/** Folded while no auction runs. The browser stores whether the person has unfolded the panel. */
 function Folded({ summary, children }: { summary: string; children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(isUnfolded(NAME));
   const toggle = (event: TargetedEvent<HTMLDetailsElement>) => {
@@ -100,7 +100,7 @@ interface BodyProps extends Seen {
   readonly now: number;
 }
 
-function AuctionBody({ auction, floor, sighting, time, now }: BodyProps) {
+function AuctionBody({ auction, floor, observation, time, now }: BodyProps) {
   const state = stateOfAuction(auction, now);
   const presentMs =
     state === 'ended' && floor ? timeOfGas(auction, floor, auction.currentGas) : time;
@@ -122,7 +122,7 @@ function AuctionBody({ auction, floor, sighting, time, now }: BodyProps) {
         </div>
         <FloorStat floor={floor} />
       </dl>
-      {state === 'ended' && sighting && <End auction={auction} sighting={sighting} />}
+      {state === 'ended' && observation && <End auction={auction} observation={observation} />}
       {floor !== undefined ? (
         <AuctionChart
           line={drawLine(auction, floor, presentMs)}
@@ -131,7 +131,7 @@ function AuctionBody({ auction, floor, sighting, time, now }: BodyProps) {
       ) : (
         state !== 'ended' && (
           <p class="empty small">
-            {state === 'scheduled' ? 'It has not begun.' : 'It has just begun.'}
+            {state === 'scheduled' ? 'It has not started yet.' : 'It has just started.'}
           </p>
         )
       )}
@@ -147,12 +147,12 @@ const PRICE_LABELS: Readonly<Record<AuctionState, string>> = {
   ended: 'Ended at',
 };
 
-function End({ auction, sighting }: { auction: Auction; sighting: Sighting }) {
+function End({ auction, observation }: { auction: Auction; observation: Observation }) {
   return (
     <p class="auction-end muted small">
-      It ended <span data-field="auctionEnd">{describeEnd(auction, sighting)}</span>.{' '}
-      {describeSchedule(auction)} The endpoint does not tell when the next one begins; once it is
-      announced, it is shown here.
+      It ended <span data-field="auctionEnd">{describeEnd(auction, observation)}</span>.{' '}
+      {describeSchedule(auction)} The endpoint does not report when the next auction starts. An
+      announced auction is shown here.
     </p>
   );
 }
@@ -183,7 +183,8 @@ function TimeLeft({ auction, now }: { auction: Auction; now: number }) {
 }
 
 function FloorStat({ floor }: { floor: Floor | undefined }) {
-  const hint = 'worked out from start and present price: the endpoint does not tell it';
+  const hint =
+    'computed from the start and the current price: the endpoint does not report the floor';
   return (
     <div class="stat" title={floor?.isExact === false ? hint : undefined}>
       <dt>Floor</dt>

@@ -10,7 +10,7 @@ import type { Position } from '../figures/answers.ts';
 import { formatPercent, negateText, parseDecimal } from '../figures/decimal.ts';
 import { type Derived, derive, isLong } from '../figures/position-figures.ts';
 import { decimalsOf, group, groupRounded, nameDex, withSign } from '../figures/text.ts';
-import type { Fate, SupposedPosition } from '../figures/what-if.ts';
+import type { HypotheticalPosition, PositionOutcome } from '../figures/what-if.ts';
 import { toneOf } from '../parts/figure.tsx';
 import { CELL, ROW, ROW_HEADING } from '../parts/roles.ts';
 import { drawRowButton } from '../parts/row-buttons.tsx';
@@ -20,8 +20,8 @@ interface Row {
   /** Of the answer; undefined for the exchange's own. */
   readonly height: number | undefined;
   readonly hasDex: boolean;
-  /** Undefined where nothing is supposed. */
-  readonly supposed: SupposedPosition | undefined;
+  /** Undefined where nothing is hypothetical. */
+  readonly hypothetical: HypotheticalPosition | undefined;
   /** Whether Tab reaches this row. */
   readonly isStop: boolean;
 }
@@ -51,13 +51,13 @@ export class PositionRow extends Component<PositionRowProps> {
   }
 }
 
-/** Whether they differ in figures only; what is supposed is always drawn. */
+/** Whether the rows differ in figures only. Rows with hypothetical figures are always drawn. */
 function isAlike(row: Row, drawn: Row): boolean {
-  const isSupposed = row.supposed !== undefined || drawn.supposed !== undefined;
-  return !isSupposed && row.hasDex === drawn.hasDex && row.isStop === drawn.isStop;
+  const isHypothetical = row.hypothetical !== undefined || drawn.hypothetical !== undefined;
+  return !isHypothetical && row.hasDex === drawn.hasDex && row.isStop === drawn.isStop;
 }
 
-function drawRow({ holding, height, hasDex, supposed, isStop }: Row) {
+function drawRow({ holding, height, hasDex, hypothetical, isStop }: Row) {
   const { dex, position } = holding;
   const { coin, szi, leverage, maxLeverage, cumFunding } = position;
   const isUp = isLong(position);
@@ -68,10 +68,10 @@ function drawRow({ holding, height, hasDex, supposed, isStop }: Row) {
       data-dex={dex}
       data-coin={coin}
       data-height={height}
-      class={supposed && `would-be-${supposed.fate}`}
+      class={hypothetical && `would-be-${hypothetical.outcome}`}
     >
       <th {...ROW_HEADING}>{drawRowButton({ name: keyOf(holding), label: coin, isStop })}</th>
-      {supposed && drawSupposed(supposed)}
+      {hypothetical && drawHypothetical(hypothetical)}
       {hasDex && (
         <td {...CELL} data-label="Dex" data-field="dex">
           {nameDex(dex)}
@@ -100,35 +100,35 @@ function drawRow({ holding, height, hasDex, supposed, isStop }: Row) {
   );
 }
 
-/** With a shape, so that none depends on colour alone. */
-const FATES: Readonly<Record<Fate, string>> = {
+/** With a shape, so that no outcome depends on colour alone. */
+const OUTCOMES: Readonly<Record<PositionOutcome, string>> = {
   stays: 'stays',
   liquidated: '✕ liquidated',
   backed: '? liquidated',
   unknown: 'unknown',
 };
 
-function drawSupposed({ fate, mark, unrealizedPnl }: SupposedPosition) {
+function drawHypothetical({ outcome, mark, unrealizedPnl }: HypotheticalPosition) {
   return (
     <>
-      <td {...CELL} class="supposed" data-label="If: outcome" data-field="supposedFate">
-        <span class="figure">{FATES[fate]}</span>
+      <td {...CELL} class="hypothetical" data-label="If: outcome" data-field="hypotheticalOutcome">
+        <span class="figure">{OUTCOMES[outcome]}</span>
       </td>
       <td
         {...CELL}
-        class="number supposed"
+        class="number hypothetical"
         data-label="If: mark"
         title={mark}
-        data-field="supposedMark"
+        data-field="hypotheticalMark"
       >
         {group(mark)}
       </td>
       <td
         {...CELL}
-        class={`number supposed ${toneOf(unrealizedPnl)}`}
+        class={`number hypothetical ${toneOf(unrealizedPnl)}`}
         data-label="If: PnL"
         title={unrealizedPnl}
-        data-field="supposedPnl"
+        data-field="hypotheticalPnl"
       >
         {withSign(unrealizedPnl, groupRounded(unrealizedPnl, 2))}
       </td>

@@ -5,16 +5,22 @@ import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.t
 import { digitsOfPosition, digitsOfSums, sumsOf } from '../figures/all-digits.ts';
 import { type ColumnName, type Sort, sortKeys } from '../figures/position-figures.ts';
 import { formatPositionsCsv, nameOfCsv } from '../figures/positions-csv.ts';
-import { isMoved, type Move, NO_MOVE, type Supposed, suppose } from '../figures/what-if.ts';
+import {
+  computeWhatIf,
+  type Hypothetical,
+  isMoved,
+  type Move,
+  NO_MOVE,
+} from '../figures/what-if.ts';
 import { DigitsDialog } from '../parts/digits-dialog.tsx';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { drawRowButton, useRows } from '../parts/row-buttons.tsx';
 import { saveFile } from '../parts/save-file.ts';
-import { useSight } from '../parts/sight.ts';
-import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
-import { useTableRoom } from '../parts/table-room.ts';
+import { type SortableColumn, SortHeading, StaleOrderNote } from '../parts/sorting.tsx';
+import { useTableWidth } from '../parts/table-width.ts';
+import { useVisibleRows } from '../parts/visible-rows.ts';
 import type { View } from '../view/store.ts';
 import { PositionRow } from './position-row.tsx';
 import { WhatIf } from './what-if.tsx';
@@ -44,14 +50,19 @@ const COLUMNS: readonly Column[] = [
 interface PositionsPanelProps {
   readonly view: View;
   sortBy(sort: Sort | undefined): void;
-  suppose(move: Move | undefined): void;
-  tell(notice: string): void;
+  setWhatIf(move: Move | undefined): void;
+  showNotice(notice: string): void;
 }
 
-export function PositionsPanel({ view, sortBy, suppose: change, tell }: PositionsPanelProps) {
+export function PositionsPanel({
+  view,
+  sortBy,
+  setWhatIf: change,
+  showNotice,
+}: PositionsPanelProps) {
   const { user, dex, sort, whatIf } = view;
   const { answer } = view.account;
-  const supposed = useSupposed(view);
+  const hypothetical = useHypothetical(view);
   const holdings = useMemo(() => answer && holdingsOf(pickDex(answer.value, dex)), [answer, dex]);
   const count = holdings?.length ?? 0;
   const hasDex = dex === undefined && (answer?.value.length ?? 0) > 1;
@@ -62,10 +73,10 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
         <PositionsTable
           key={`${user} ${dex}`}
           height={answer?.height}
-          {...{ holdings, hasDex, supposed, sort, sortBy }}
+          {...{ holdings, hasDex, hypothetical, sort, sortBy }}
         />
       ),
-    [holdings, hasDex, supposed, sort],
+    [holdings, hasDex, hypothetical, sort],
   );
   const extra = holdings && (
     <>
@@ -73,7 +84,7 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
       {count > 0 && view.at === undefined && <WhatIfButton {...{ whatIf, change }} />}
     </>
   );
-  const tools = holdings && count > 0 && <CsvButton {...{ view, holdings, tell }} />;
+  const tools = holdings && count > 0 && <CsvButton {...{ view, holdings, showNotice }} />;
   return (
     <Frame
       name="positions"
@@ -82,7 +93,7 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
       panel={view.account}
       extra={extra}
       tools={tools}
-      tellsProblem={false}
+      showsProblem={false}
     >
       {holdings === undefined ? null : count === 0 ? (
         <p class="empty">
@@ -96,9 +107,9 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
             <WhatIf
               move={whatIf}
               coins={holdings.map(({ position }) => position.coin)}
-              supposed={supposed}
+              hypothetical={hypothetical}
               refusal={view.termsRefusal}
-              suppose={change}
+              setWhatIf={change}
             />
           )}
           {table}
@@ -111,18 +122,18 @@ export function PositionsPanel({ view, sortBy, suppose: change, tell }: Position
 interface CsvButtonProps {
   readonly view: View;
   readonly holdings: readonly Holding[];
-  tell(notice: string): void;
+  showNotice(notice: string): void;
 }
 
 /** Everything that is shown, at the height of the panel, in the endpoint's order. */
-function CsvButton({ view, holdings, tell }: CsvButtonProps) {
+function CsvButton({ view, holdings, showNotice }: CsvButtonProps) {
   const { user, dex, account } = view;
   const save = () => {
     if (account.answer === undefined) return;
     const { height, time } = account.answer;
     const name = nameOfCsv({ user, dex, height, time });
     saveFile(name, 'text/csv;charset=utf-8', formatPositionsCsv(holdings));
-    tell(`Saved ${name}`);
+    showNotice(`Saved ${name}`);
   };
   return (
     <button type="button" class="quiet" onClick={save}>
@@ -131,12 +142,12 @@ function CsvButton({ view, holdings, tell }: CsvButtonProps) {
   );
 }
 
-/** Undefined while nothing is supposed, or nothing is known of the markets yet. */
-function useSupposed({ account, dex, whatIf, terms }: View): Supposed | undefined {
+/** Undefined while nothing is hypothetical, or nothing is known of the markets yet. */
+function useHypothetical({ account, dex, whatIf, terms }: View): Hypothetical | undefined {
   const states = account.answer?.value;
   return useMemo(() => {
     if (states === undefined || whatIf === undefined || terms === undefined) return undefined;
-    return isMoved(whatIf) ? suppose(pickDex(states, dex), whatIf, terms) : undefined;
+    return isMoved(whatIf) ? computeWhatIf(pickDex(states, dex), whatIf, terms) : undefined;
   }, [states, dex, whatIf, terms]);
 }
 
@@ -176,18 +187,18 @@ interface PositionsTableProps {
   readonly height: number | undefined;
   /** Whether the dex of each position is shown. */
   readonly hasDex: boolean;
-  /** Undefined where nothing is supposed. */
-  readonly supposed: Supposed | undefined;
+  /** Undefined where nothing is hypothetical. */
+  readonly hypothetical: Hypothetical | undefined;
   readonly sort: Sort | undefined;
   sortBy(sort: Sort | undefined): void;
 }
 
 function PositionsTable(props: PositionsTableProps) {
-  const { holdings, height, hasDex, supposed, sort, sortBy } = props;
+  const { holdings, height, hasDex, hypothetical, sort, sortBy } = props;
   const keys = holdings.map(keyOf).join();
   // The order is frozen at the click: rows that move cannot be read.
   const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
-  const isOvertaken = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
+  const isOrderStale = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
   const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
   const [coin, ...others] = COLUMNS.filter(({ name }) => hasDex || name !== 'dex');
   const drawHeading = (column: Column) => (
@@ -199,9 +210,9 @@ function PositionsTable(props: PositionsTableProps) {
   );
   const { stop, opened, close, handlers } = useRows([...order, SUM]);
   const body = useRef<HTMLTableSectionElement>(null);
-  const isInSight = useSight(body, order);
+  const isInSight = useVisibleRows(body, order);
   const room = useRef<HTMLElement>(null);
-  useTableRoom(room, `${hasDex} ${supposed !== undefined}`);
+  useTableWidth(room, `${hasDex} ${hypothetical !== undefined}`);
   const digits = (row: string) => {
     const holding = byKey.get(row);
     return holding === undefined ? digitsOfSums(holdings) : digitsOfPosition(holding.position);
@@ -209,11 +220,11 @@ function PositionsTable(props: PositionsTableProps) {
   return (
     <>
       <p class="sort-note muted small">
-        {isOvertaken && sort && <OvertakenNote sortAgain={() => sortBy({ ...sort })} />}
+        {isOrderStale && sort && <StaleOrderNote sortAgain={() => sortBy({ ...sort })} />}
       </p>
       <section
         ref={room}
-        class={supposed ? 'scroll positions-room is-supposed' : 'scroll positions-room'}
+        class={hypothetical ? 'scroll positions-room is-hypothetical' : 'scroll positions-room'}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
         tabIndex={0}
         aria-label="Table of positions"
@@ -222,7 +233,7 @@ function PositionsTable(props: PositionsTableProps) {
           <thead {...ROWS}>
             <tr {...ROW}>
               {drawHeading(coin)}
-              {supposed && <SupposedHeadings />}
+              {hypothetical && <HypotheticalHeadings />}
               {others.map(drawHeading)}
             </tr>
           </thead>
@@ -230,19 +241,19 @@ function PositionsTable(props: PositionsTableProps) {
             {order.map((key) => {
               const holding = byKey.get(key);
               if (holding === undefined) return null;
-              const then = supposed?.positions.get(key);
+              const then = hypothetical?.positions.get(key);
               return (
                 <PositionRow
                   key={key}
                   {...{ holding, height, hasDex }}
-                  supposed={then}
+                  hypothetical={then}
                   isStop={key === stop}
                   isInSight={isInSight(key)}
                 />
               );
             })}
           </tbody>
-          <Sums {...{ holdings, hasDex, supposed }} isStop={stop === SUM} />
+          <Sums {...{ holdings, hasDex, hypothetical }} isStop={stop === SUM} />
         </table>
       </section>
       {opened !== undefined && (
@@ -257,37 +268,37 @@ function PositionsTable(props: PositionsTableProps) {
 }
 
 /** Beside the coin, so that they are seen on a phone too. */
-function SupposedHeadings() {
+function HypotheticalHeadings() {
   return (
     <>
-      <th {...COLUMN_HEADING} class="supposed">
+      <th {...COLUMN_HEADING} class="hypothetical">
         If: outcome
       </th>
-      <th {...COLUMN_HEADING} class="number supposed">
+      <th {...COLUMN_HEADING} class="number hypothetical">
         If: mark
       </th>
-      <th {...COLUMN_HEADING} class="number supposed">
+      <th {...COLUMN_HEADING} class="number hypothetical">
         If: PnL
       </th>
     </>
   );
 }
 
-interface SumsProps extends Pick<PositionsTableProps, 'holdings' | 'hasDex' | 'supposed'> {
+interface SumsProps extends Pick<PositionsTableProps, 'holdings' | 'hasDex' | 'hypothetical'> {
   readonly isStop: boolean;
 }
 
-function Sums({ holdings, hasDex, supposed, isStop }: SumsProps) {
+function Sums({ holdings, hasDex, hypothetical, isStop }: SumsProps) {
   const { value, profit, margin, funding } = sumsOf(holdings);
   return (
     <tfoot {...ROWS}>
       <tr {...ROW}>
         <th {...ROW_HEADING}>{drawRowButton({ name: SUM, label: 'Sum', isStop })}</th>
-        {supposed && (
+        {hypothetical && (
           <>
-            <td {...CELL} colSpan={2} class="supposed" />
-            <td {...CELL} class="number supposed" data-label="If: PnL">
-              <SignedFigure text={supposed.unrealizedPnl} field="sumSupposedPnl" />
+            <td {...CELL} colSpan={2} class="hypothetical" />
+            <td {...CELL} class="number hypothetical" data-label="If: PnL">
+              <SignedFigure text={hypothetical.unrealizedPnl} field="sumHypotheticalPnl" />
             </td>
           </>
         )}

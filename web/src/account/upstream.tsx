@@ -1,4 +1,4 @@
-/** The exchange that the ledger follows: which one, whether it is well, and what the follower reports. */
+/** The exchange that the ledger follows: which one, whether it is healthy, and what the follower reports. */
 
 import type { ComponentChildren } from 'preact';
 import type { FollowReport } from '../figures/answers.ts';
@@ -8,12 +8,12 @@ import type { View } from '../view/store.ts';
 
 const NOTHING = '\u2013';
 
-/** Part of the header. Ledgers that follow no exchange have none. */
+/** Part of the header. Absent on ledgers that follow no exchange. */
 export function UpstreamState({ view }: { view: View }) {
   const { freshness, link } = view;
   const { follow, status } = freshness ?? {};
   if (follow === undefined && status !== 'upstream_failed') return null;
-  const state = link.state === 'offline' ? 'unknown' : follow?.isWell ? 'well' : 'ill';
+  const state = link.state === 'offline' ? 'unknown' : follow?.isWell ? 'healthy' : 'failing';
   return (
     <div class={`upstream upstream-${state}`} title={follow?.reason}>
       <dt>Upstream</dt>
@@ -27,9 +27,9 @@ export function UpstreamState({ view }: { view: View }) {
   );
 }
 
-const WORDS = { well: 'is well', ill: 'fails', unknown: '' } as const;
-/** A shape for each state, so that none depends on colour alone. */
-const SHAPES = { well: '\u25CF', ill: '\u2715', unknown: '\u25CC' } as const;
+const WORDS = { healthy: 'is healthy', failing: 'fails', unknown: '' } as const;
+/** A shape for each state, so that no state depends on colour alone. */
+const SHAPES = { healthy: '\u25CF', failing: '\u2715', unknown: '\u25CC' } as const;
 
 /** The follower's report, as /health has it. */
 export function UpstreamPanel({ view }: { view: View }) {

@@ -37,7 +37,7 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
   useLayoutEffect(() => {
     const last = points.at(-1);
     if (last === undefined) return;
-    const from = Math.max(points[0].time, last.time - range.keptMs) / 1000;
+    const from = Math.max(points[0].time, last.time - range.retentionMs) / 1000;
     const to = last.time / 1000;
     if (drawn.current === points && !chart.current?.isMoved(from, to)) return;
     drawn.current = points;
@@ -85,7 +85,7 @@ export function Change({ change }: { change: ValueChange | undefined }) {
 }
 
 export function describeLine(change: ValueChange | undefined): string {
-  if (change === undefined) return 'A line of the account value, which has just begun';
+  if (change === undefined) return 'A line of the account value, which has just started';
   return `A line of the account value since ${formatTime(change.since)}, changed by ${change.amount}`;
 }
 

@@ -4,6 +4,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { group, withSign } from '../figures/text.ts';
 import {
+  type Hypothetical,
   isMoved,
   type Move,
   NO_MOVE,
@@ -11,7 +12,6 @@ import {
   PERCENT_MAX,
   PERCENT_MIN,
   readPercent,
-  type Supposed,
 } from '../figures/what-if.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import type { Refusal } from '../service/service.ts';
@@ -22,15 +22,15 @@ export interface WhatIfProps {
   readonly move: Move;
   /** Of the positions that are shown. */
   readonly coins: readonly string[];
-  /** Undefined while nothing is supposed, or nothing is known of the markets yet. */
-  readonly supposed: Supposed | undefined;
+  /** Undefined while nothing is hypothetical, or nothing is known of the markets yet. */
+  readonly hypothetical: Hypothetical | undefined;
   /** Why the markets' margin tiers are not known. */
   readonly refusal: Refusal | undefined;
-  suppose(move: Move): void;
+  setWhatIf(move: Move): void;
 }
 
 export function WhatIf(props: WhatIfProps) {
-  const { move, supposed, refusal, suppose } = props;
+  const { move, hypothetical, refusal, setWhatIf } = props;
   const slider = useRef<HTMLInputElement>(null);
   const isActive = isMoved(move);
   useEffect(() => {
@@ -38,13 +38,13 @@ export function WhatIf(props: WhatIfProps) {
     const reset = (event: KeyboardEvent) => {
       // Escape closes a dialog first.
       const isTaken = document.querySelector('dialog[open]') !== null;
-      if (event.key === 'Escape' && !isTaken) suppose(NO_MOVE);
+      if (event.key === 'Escape' && !isTaken) setWhatIf(NO_MOVE);
     };
     addEventListener('keydown', reset);
     return () => removeEventListener('keydown', reset);
   }, [isActive]);
   const reset = () => {
-    suppose(NO_MOVE);
+    setWhatIf(NO_MOVE);
     slider.current?.focus();
   };
   return (
@@ -56,10 +56,10 @@ export function WhatIf(props: WhatIfProps) {
         <Presets {...props} />
       </div>
       <div class={isActive ? 'what-if-banner' : 'hidden'}>
-        <p role="status" data-field="supposition">
+        <p role="status" data-field="hypothesis">
           {isActive && (
             <>
-              <strong>Hypothetical:</strong> {describeMove(move)}. Nothing of this has happened.
+              <strong>Hypothetical:</strong> {describeMove(move)}. None of this has happened.
             </>
           )}
         </p>
@@ -69,8 +69,8 @@ export function WhatIf(props: WhatIfProps) {
           </button>
         )}
       </div>
-      {isActive && supposed === undefined && <Waiting refusal={refusal} />}
-      {supposed !== undefined && <Outcome supposed={supposed} />}
+      {isActive && hypothetical === undefined && <Waiting refusal={refusal} />}
+      {hypothetical !== undefined && <WhatIfResult hypothetical={hypothetical} />}
     </section>
   );
 }
@@ -84,7 +84,7 @@ function describeMove({ coin, percent }: Move): string {
   return `${what} ${describePercent(percent)}`;
 }
 
-function CoinChoice({ move, coins, suppose }: WhatIfProps) {
+function CoinChoice({ move, coins, setWhatIf }: WhatIfProps) {
   const { coin } = move;
   // A position may be closed while its coin is chosen.
   const listed = coin === undefined || coins.includes(coin) ? coins : [coin, ...coins];
@@ -95,7 +95,7 @@ function CoinChoice({ move, coins, suppose }: WhatIfProps) {
         id="what-if-coin"
         value={coin ?? ''}
         onChange={({ currentTarget: { value } }) =>
-          suppose({ ...move, coin: value === '' ? undefined : value })
+          setWhatIf({ ...move, coin: value === '' ? undefined : value })
         }
       >
         <option value="">all marks</option>
@@ -113,7 +113,7 @@ interface SliderProps extends WhatIfProps {
   readonly element: RefObject<HTMLInputElement | null>;
 }
 
-function Slider({ move, suppose, element }: SliderProps) {
+function Slider({ move, setWhatIf, element }: SliderProps) {
   return (
     <input
       ref={element}
@@ -125,12 +125,12 @@ function Slider({ move, suppose, element }: SliderProps) {
       aria-label="Move by per cent"
       aria-valuetext={describePercent(move.percent)}
       value={move.percent}
-      onInput={({ currentTarget }) => suppose({ ...move, percent: currentTarget.value })}
+      onInput={({ currentTarget }) => setWhatIf({ ...move, percent: currentTarget.value })}
     />
   );
 }
 
-function PercentField({ move, suppose }: WhatIfProps) {
+function PercentField({ move, setWhatIf }: WhatIfProps) {
   const [draft, setDraft] = useState(move.percent);
   useEffect(() => {
     if (readPercent(draft) !== move.percent) setDraft(move.percent);
@@ -139,7 +139,7 @@ function PercentField({ move, suppose }: WhatIfProps) {
   const change = (typed: string) => {
     setDraft(typed);
     const percent = readPercent(typed);
-    if (percent !== undefined) suppose({ ...move, percent });
+    if (percent !== undefined) setWhatIf({ ...move, percent });
   };
   return (
     <div class="what-if-percent">
@@ -163,7 +163,7 @@ function PercentField({ move, suppose }: WhatIfProps) {
   );
 }
 
-function Presets({ move, suppose }: WhatIfProps) {
+function Presets({ move, setWhatIf }: WhatIfProps) {
   return (
     <fieldset class="what-if-presets">
       <legend class="hidden">Common moves</legend>
@@ -173,7 +173,7 @@ function Presets({ move, suppose }: WhatIfProps) {
           type="button"
           class="quiet"
           aria-pressed={percent === move.percent}
-          onClick={() => suppose({ ...move, percent })}
+          onClick={() => setWhatIf({ ...move, percent })}
         >
           {describePercent(percent)}
         </button>
@@ -187,26 +187,26 @@ function Waiting({ refusal }: { refusal: Refusal | undefined }) {
   return <p class="problem">The margin tiers are not known: {refusal.message}</p>;
 }
 
-function Outcome({ supposed }: { supposed: Supposed }) {
-  const fates = [...supposed.positions.values()].map(({ fate }) => fate);
-  const liquidated = fates.filter((fate) => fate === 'liquidated').length;
+function WhatIfResult({ hypothetical }: { hypothetical: Hypothetical }) {
+  const outcomes = [...hypothetical.positions.values()].map(({ outcome }) => outcome);
+  const liquidated = outcomes.filter((outcome) => outcome === 'liquidated').length;
   return (
     <>
-      <dl class="stats supposed-stats">
+      <dl class="stats hypothetical-stats">
         <div class="stat">
           <dt>Account value then</dt>
           <dd>
-            <Figure text={supposed.accountValue} field="supposedValue" decimals={2} />
+            <Figure text={hypothetical.accountValue} field="hypotheticalValue" decimals={2} />
           </dd>
         </div>
         <div class="stat">
           <dt>Change</dt>
           <dd>
-            <SignedFigure text={supposed.change} field="supposedChange" />
-            {supposed.changeRatio !== undefined && (
+            <SignedFigure text={hypothetical.change} field="hypotheticalChange" />
+            {hypothetical.changeRatio !== undefined && (
               <>
                 {' '}
-                (<SignedFigure text={supposed.changeRatio} field="supposedChangeRatio" /> %)
+                (<SignedFigure text={hypothetical.changeRatio} field="hypotheticalChangeRatio" /> %)
               </>
             )}
           </dd>
@@ -214,20 +214,20 @@ function Outcome({ supposed }: { supposed: Supposed }) {
         <div class="stat">
           <dt>Unrealized profit then</dt>
           <dd>
-            <SignedFigure text={supposed.unrealizedPnl} field="supposedPnl" />
+            <SignedFigure text={hypothetical.unrealizedPnl} field="hypotheticalPnl" />
           </dd>
         </div>
         <div class="stat">
           <dt>Would be liquidated</dt>
           <dd class={liquidated > 0 ? 'loss' : ''} data-field="liquidatedCount">
-            {liquidated === 0 ? 'none' : `${liquidated} of ${fates.length}`}
+            {liquidated === 0 ? 'none' : `${liquidated} of ${outcomes.length}`}
           </dd>
         </div>
       </dl>
       <p class="muted small">
         Value and profit are those before anything is liquidated.
-        {fates.includes('backed') && ` ${BACKED}`}
-        {fates.includes('unknown') && ` ${UNKNOWN}`}
+        {outcomes.includes('backed') && ` ${BACKED}`}
+        {outcomes.includes('unknown') && ` ${UNKNOWN}`}
       </p>
     </>
   );

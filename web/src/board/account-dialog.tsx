@@ -1,4 +1,4 @@
-/** What is kept about one account: label, place on the board, limits; and where its figures are from. */
+/** Edits what the browser stores about one account: label, place on the board, limits. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -69,8 +69,8 @@ export function AccountDialog(props: AccountDialogProps) {
         </label>
         <LimitFields drafts={drafts} change={setDrafts} />
         <p class="muted small">
-          Kept in this browser. An account with limits is watched wherever this page is open, also
-          in a hidden tab.
+          Saved in this browser. The page watches an account with limits as long as the page is
+          open, also in a hidden tab.
         </p>
         <button type="submit" class="primary" disabled={thresholds === undefined}>
           Save

@@ -60,7 +60,7 @@ function describeBadLine(line: string): string {
   return `“${shown}” has no address: expected 0x and 40 hexadecimal digits`;
 }
 
-/** `0x... label`, `0x...,label`, `label 0x...`, or several addresses. Lines that begin with # are remarks. */
+/** `0x... label`, `0x...,label`, `label 0x...`, or several addresses. Lines that start with # are comments. */
 function readLine(line: string): ReadLine {
   const trimmed = line.trim();
   if (trimmed === '' || trimmed.startsWith('#')) return { accounts: [] };
@@ -80,7 +80,7 @@ function readLine(line: string): ReadLine {
   return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
 }
 
-/** Its addresses, each with the words after it; the first with those before it if it has none. */
+/** Its addresses, each with the words after it; the first address takes the words before it if no words follow it. */
 function readCell(cell: string, before: string): [address: string, label: string][] {
   const found: { readonly address: string; readonly words: string[] }[] = [];
   const leading: string[] = [];

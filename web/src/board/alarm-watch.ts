@@ -1,4 +1,4 @@
-/** Judges all accounts with limits, and tells of every limit that is newly crossed, once. */
+/** Checks the limits of all accounts, and reports each crossing once. */
 
 import type { LiveData } from '../feed/live-data.ts';
 import { type Alarm, judgeThresholds } from '../figures/alarms.ts';
@@ -33,7 +33,7 @@ export class AlarmWatch {
     this.#options = options;
   }
 
-  /** To be called with whatever arrives: the timers of a hidden page may be a minute late. */
+  /** Call this with every message: the timers of a hidden page may be a minute late. */
   look(): void {
     const nowMs = performance.now();
     if (nowMs - this.#lookedMs < LOOK_MS) return;

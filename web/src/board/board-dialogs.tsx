@@ -132,7 +132,7 @@ export function LimitsDialog({ book, changeBook, close }: BookDialogProps) {
     <Dialog name="limits" title={`Limits for ${countAccounts(users.length)}`} close={close}>
       <form class="account-form" onSubmit={submit}>
         <LimitFields drafts={drafts} change={setDrafts} />
-        <p class="muted small">What is left empty stays as each account has it.</p>
+        <p class="muted small">An empty field leaves the limits of the accounts unchanged.</p>
         <div class="buttons">
           <button type="submit" class="primary" disabled={limits === undefined}>
             Set for all

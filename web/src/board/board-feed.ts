@@ -1,6 +1,6 @@
 /**
- * Brings the accounts of the board, by push on a connection of its own: hundreds of accounts must not
- * hold up the one that is looked at.
+ * Brings the accounts of the board, on a separate push connection: hundreds of accounts must not delay the
+ * account that is shown.
  */
 
 import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
@@ -18,7 +18,7 @@ import type { BoardRows } from './board-rows.ts';
 const ACCOUNT = 'allDexsClearinghouseState';
 const STAKES = 'delegations';
 type Stakes = readonly Delegation[];
-/** Rows are drawn once a second: more would be pushed in vain. */
+/** Rows are drawn once a second: a shorter interval would be wasted. */
 const TERMS = '?interval=1000';
 /** The beginning of a pushed account, which names its user. */
 const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
@@ -40,9 +40,9 @@ export class BoardFeed {
   #key = '';
   #book: AddressBook | undefined;
   #isOffline = false;
-  /** Once the board was opened it is kept: to subscribe again would be charged again. */
+  /** After the first visit the board stays subscribed: a new subscription would be charged again. */
   #isOpened = false;
-  /** The newest message of each account. It may be replaced several times before somebody looks at it. */
+  /** The newest message of each account, which a newer one may replace before the row is drawn. */
   readonly #unread = new Map<string, string>();
 
   constructor(options: BoardFeedOptions) {
@@ -127,7 +127,7 @@ export class BoardFeed {
     if (this.#key !== '') this.#poll.start();
   }
 
-  /** From here on the answers get old. */
+  /** The answers get older from now on. */
   #loseAll(): void {
     this.#subscriber.closed();
     this.readAll();
@@ -197,7 +197,7 @@ export class BoardFeed {
   }
 }
 
-/** Who has limits is watched wherever the page is; the others once the board was opened. */
+/** Accounts with limits are always watched; the other accounts after the board was opened. */
 function listWatched(book: AddressBook, isOpened: boolean): string[] {
   const limited = [...book]
     .filter(([, { thresholds }]) => Object.keys(thresholds).length > 0)

@@ -194,14 +194,14 @@ function drawRisk(figures: BoardFigures | undefined) {
       </td>
     );
   }
-  const { word, culprit, level } = figures.verdict;
+  const { word, cause, level } = figures.verdict;
   return (
     <td {...CELL} class="cell-risk" data-label="Risk">
-      <strong class={culprit === '' ? 'muted' : TONES[level]} data-field="risk">
+      <strong class={cause === '' ? 'muted' : TONES[level]} data-field="risk">
         {word}
       </strong>
-      <span class="under muted" data-field="culprit" title={culprit}>
-        {culprit}
+      <span class="under muted" data-field="cause" title={cause}>
+        {cause}
       </span>
     </td>
   );

@@ -21,7 +21,7 @@ export interface RowState {
   readonly dayStart: DayStart | undefined;
 }
 
-/** So much later than the ledger, everything that was pushed has surely arrived. */
+/** After this time, every pushed state of a block has surely arrived. */
 const PUSH_MS_MAX = 2_000;
 /** A countdown below this has seconds. */
 const COUNTDOWN_MS = 3_600_000;
@@ -78,8 +78,8 @@ export class BoardRows {
     this.#set(user, { ...row, ...change });
   }
 
-  /** To be called every second: days, ages and countdowns go on where no figure changes. */
-  passTime(view: View): void {
+  /** To be called every second: days, ages and countdowns change while the figures stay the same. */
+  tick(view: View): void {
     const { freshness, link } = view;
     if (freshness === undefined) return;
     if (freshness.ledger !== '') this.#days.setLedger(freshness.ledger);
@@ -107,7 +107,7 @@ export class BoardRows {
     this.#changed(user);
   }
 
-  /** Computed once for each answer, and only if somebody wants to know. */
+  /** Computed once for each answer, on the first read. */
   figuresOf(user: string): BoardFigures | undefined {
     const states = this.#rows.get(user)?.account?.value;
     if (states === undefined) return undefined;
@@ -118,7 +118,7 @@ export class BoardRows {
     return figures;
   }
 
-  /** Of an account's data; since it is watched where there is none. */
+  /** The age of the account's data; before the first answer, the time since the page watches the account. */
   ageMsOf(user: string, view: View): number {
     const { account, isPushed, freshMs } = this.#rows.get(user) ?? createRow();
     const isFollowed = isPushed && account !== undefined;

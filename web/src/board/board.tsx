@@ -6,7 +6,7 @@ import { formatCount } from '../figures/text.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { CELL, COLUMN_HEADING, ROW, ROW_HEADING, ROWS, TABLE } from '../parts/roles.ts';
 import { saveFile } from '../parts/save-file.ts';
-import { OvertakenNote, type SortableColumn, SortHeading } from '../parts/sorting.tsx';
+import { type SortableColumn, SortHeading, StaleOrderNote } from '../parts/sorting.tsx';
 import { type AddressBook, entryOf, formatBook, usersOnBoard } from '../view/address-book.ts';
 import type { NoticeState, View } from '../view/store.ts';
 import { AccountDialog, describeOrigin } from './account-dialog.tsx';
@@ -17,7 +17,7 @@ import type { BoardRows } from './board-rows.ts';
 import type { RowSchedule } from './row-schedule.ts';
 import type { BoardSum, ShownRow, ShownRows } from './shown-rows.ts';
 
-/** What outlives a drawing of the board. */
+/** What stays the same from one draw of the board to the next. */
 export interface BoardParts {
   readonly rows: BoardRows;
   readonly shown: ShownRows;
@@ -115,10 +115,10 @@ function Tools({ view, actions, open }: ToolsProps) {
 const NOTICE_WORDS: Readonly<Record<Exclude<NoticeState, 'ask'>, string>> = {
   granted: 'Notifications are on',
   denied: 'Notifications are blocked: allow them in the browser’s settings of this page',
-  unsupported: 'No notifications here: they need HTTPS, and a browser that has them',
+  unsupported: 'Notifications are not available: they need HTTPS, and a browser that supports them',
 };
 
-/** Whether the system tells of accounts beyond their limits. */
+/** Whether the system notifies about accounts beyond their limits. */
 export function Notices({ state, ask }: { state: NoticeState; ask: () => void }) {
   if (state === 'ask') {
     return (
@@ -197,10 +197,10 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   const isAsked = view.keyProblem === '';
   const order = useRef(new BoardOrder()).current;
   const turn = Math.floor(performance.now() / SETTLE_MS);
-  const { arranged, isOvertaken, sum } = useMemo(() => {
+  const { arranged, isOrderStale, sum } = useMemo(() => {
     const rows = shown.sortable(users, book);
     const list = order.arrange(rows, sort);
-    return { arranged: list, isOvertaken: order.isOvertaken(rows), sum: shown.sum(users) };
+    return { arranged: list, isOrderStale: order.isOrderStale(rows), sum: shown.sum(users) };
   }, [users, book, sort, turn]);
   const open = useCallback(actions.openAccount, []);
   // The page renders several times a second; the list of rows only when it is another one.
@@ -227,7 +227,7 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   );
   return (
     <>
-      <SortNote {...{ isOvertaken, sum, users }} isShort={board.feed.isShort}>
+      <SortNote {...{ isOrderStale, sum, users }} isShort={board.feed.isShort}>
         {() => actions.sortBoard({ ...sort })}
       </SortNote>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
@@ -267,7 +267,7 @@ function groupRows(users: readonly string[]): string[][] {
 }
 
 interface SortNoteProps {
-  readonly isOvertaken: boolean;
+  readonly isOrderStale: boolean;
   readonly sum: BoardSum;
   readonly users: readonly string[];
   /** The key's budget does not allow more at the moment. */
@@ -276,12 +276,12 @@ interface SortNoteProps {
   readonly children: () => void;
 }
 
-function SortNote({ isOvertaken, sum, users, isShort, children: sortAgain }: SortNoteProps) {
+function SortNote({ isOrderStale, sum, users, isShort, children: sortAgain }: SortNoteProps) {
   return (
     <p class="sort-note muted small">
       {isShort &&
         `The key’s budget is spent: ${sum.known} of ${users.length} accounts so far, the others follow. `}
-      {isOvertaken && <OvertakenNote sortAgain={sortAgain} />}
+      {isOrderStale && <StaleOrderNote sortAgain={sortAgain} />}
     </p>
   );
 }

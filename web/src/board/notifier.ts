@@ -1,11 +1,11 @@
-/** Tells of alarms by the system's notifications, with a short sound. */
+/** Reports alarms by notifications of the system, with a short sound. */
 
 import type { NoticeState } from '../view/store.ts';
 import type { Fired } from './alarm-watch.ts';
 
 /** More are counted, not named. */
 const NAMED_MAX = 3;
-/** Two short tones: when each begins, in seconds, and its frequency. */
+/** Two short tones: when each starts, in seconds, and its frequency. */
 const TONES = [
   [0, 880],
   [0.18, 1_175],
@@ -38,7 +38,7 @@ export class Notifier {
     return readNoticeState();
   }
 
-  tell(alarms: readonly Fired[]): void {
+  notify(alarms: readonly Fired[]): void {
     if (readNoticeState() !== 'granted') return;
     this.#show(alarms);
     this.#play();
@@ -61,7 +61,7 @@ export class Notifier {
         this.#opened(isOne ? user : '');
       };
     } catch {
-      // Some browsers of phones show none for a page: the marks and the sound are left.
+      // Some phone browsers show no notifications for a page: the marks and the sound remain.
     }
   }
 

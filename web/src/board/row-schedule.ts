@@ -11,7 +11,7 @@ const MEASURED_AT_ONCE = 10;
 const MEASURE_MS = 16;
 /** Until rows that were drawn a moment ago may be drawn again. */
 const REST_MS = 100;
-/** Browsers tell which groups of rows they skip, by the style sheet's `content-visibility`. */
+/** The event by which a browser reports groups of rows that it skips (`content-visibility`). */
 const SKIPPING = 'contentvisibilityautostatechange';
 
 export interface ScheduledRow {
@@ -94,7 +94,7 @@ export class RowSchedule {
     }
   }
 
-  /** Measures rows that are out of sight, and goes on when there may be more to do. */
+  /** Measures rows that are out of sight, and continues if rows are left. */
   #measure(drawn: number): void {
     const measured = this.#work(true, MEASURED_AT_ONCE);
     setTimeout(

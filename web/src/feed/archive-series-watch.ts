@@ -18,10 +18,10 @@ import type { LiveData } from './live-data.ts';
 
 /** Until then the states that the page sees continue the line; it costs 50 of the budget for each dex, and 31 for each position. */
 const OLD_MS_MAX = 300_000;
-/** An archive that has just begun grows by a multiple of itself. */
+/** A new archive multiplies its length within seconds. */
 const OLD_MS_MIN = 10_000;
 const OLD_SHARE = 0.25;
-/** While somebody moves through time, the chart waits until they have stopped. */
+/** While the person moves through time, the chart waits until the person stops. */
 const PAST_DELAY_MS = 500;
 const RETRY_MS = 30_000;
 
@@ -30,7 +30,7 @@ function oldMsOf({ from, to }: TimeSpan): number {
 }
 
 interface Wanted {
-  /** What is asked for; of a line that goes on, without its end. */
+  /** Identifies the request; for a growing line without its end. */
   readonly name: string;
   readonly user: string;
   readonly dexes: readonly string[];
@@ -47,7 +47,7 @@ export class ArchiveSeriesWatch {
     this.#live = live;
   }
 
-  /** To be called with every view. */
+  /** Call this with every view. */
   follow(view: View): void {
     const wanted = findWanted(view);
     if (wanted === undefined) return;
@@ -88,7 +88,7 @@ export class ArchiveSeriesWatch {
   }
 }
 
-/** Undefined while there is nothing to ask, or it is not known yet what. */
+/** Undefined while there is nothing to ask. */
 function findWanted(view: View): Wanted | undefined {
   const { key, keyProblem, user, at, zoom, account, freshness, isBoard } = view;
   const archive = freshness?.archive;
@@ -120,7 +120,7 @@ async function askAll<Row>(
   return lists.filter((list) => list !== undefined);
 }
 
-/** None of an account with too many changes for one answer: the chart has no room for them either. */
+/** Empty for an account with too many changes for one answer: the chart has no room for them either. */
 async function askLiquidations(
   key: string,
   dexes: readonly string[],

@@ -42,7 +42,7 @@ export interface Alarm {
 const BACK_WHEN_FALLING: Decimal = { units: 98n, scale: 2 };
 const BACK_WHEN_RISING: Decimal = { units: 102n, scale: 2 };
 
-/** endless: beyond every limit. none: nothing could be beyond one. unknown: nobody can tell. */
+/** endless: beyond every limit. none: there is nothing to limit. unknown: there is no answer. */
 type Figure = Decimal | 'endless' | 'none' | 'unknown';
 
 /** A figure with two decimals. */
@@ -164,7 +164,7 @@ function describeAlarm(name: ThresholdName, { limit, measured, isNow }: Said) {
 
 const DIGITS = /^\d{1,15}(\.\d{1,6})?$/;
 
-/** A limit as it was typed; empty if none is set, undefined if it is no limit. */
+/** A typed limit; empty if the field is empty, undefined if the text is not a limit. */
 export function readThreshold(typed: string): string | undefined {
   const text = typed.replace(/[\s,$%]/g, '');
   if (text === '') return '';

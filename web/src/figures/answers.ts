@@ -55,7 +55,7 @@ export interface Auction {
   readonly endGas: string | null;
 }
 
-export interface KeptPast {
+export interface ArchivedSpan {
   readonly first: number;
   readonly firstTime: number;
   readonly last: number;
@@ -70,11 +70,11 @@ export interface Health {
   readonly height: number;
   readonly time: number;
   readonly lagMs: number;
-  /** The age from which on the ledger counts as stale; 0 if there is none. */
+  /** The ledger is stale from this age on; 0 for no limit. */
   readonly maxAgeMs: number;
   readonly head: number;
-  /** What the archive holds: heights, and their times. Absent if there is none. */
-  readonly archive?: KeptPast;
+  /** What the archive holds: heights, and their times. Absent without an archive. */
+  readonly archive?: ArchivedSpan;
   /** The operator's explorer, with {address} for an address. */
   readonly explorerUrl?: string;
   /** On a ledger that follows an exchange: the follower's last report. */
@@ -125,6 +125,6 @@ export interface Answer<T = unknown> {
   /** Undefined for the exchange's own answer, which is from no ledger. */
   readonly height: number | undefined;
   readonly time: number;
-  /** When the account was read from the exchange; undefined on a ledger that follows none. */
+  /** When the account was read from the exchange; undefined on a ledger that follows no exchange. */
   readonly accountTime: number | undefined;
 }

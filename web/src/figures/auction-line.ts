@@ -1,6 +1,6 @@
 /**
- * The auction's price falls in a straight line. The endpoint tells where it starts and where it is,
- * not where it ends: that follows from these two, the better the longer the auction has run.
+ * The auction's price falls in a straight line. The endpoint reports the start and the current
+ * price, but not the floor. The floor is computed from both, more exactly the longer the auction has run.
  */
 
 import type { Auction } from './answers.ts';

@@ -3,7 +3,7 @@
 import type { Auction } from './answers.ts';
 import { formatDuration, formatTime, group } from './text.ts';
 
-/** At its floor an auction still runs, until somebody pays. */
+/** At its floor an auction still runs, until a buyer pays. */
 export type AuctionState = 'none' | 'scheduled' | 'running' | 'atFloor' | 'ended';
 
 /** By the ledger's time. */
@@ -14,7 +14,7 @@ export function stateOfAuction(auction: Auction | null, nowMs: number): AuctionS
   return nowMs < floorMsOf(auction) ? 'running' : 'atFloor';
 }
 
-/** Nobody can pay for anything: the panel has little to show. */
+/** No auction runs: the panel has little to show. */
 export function isIdle(state: AuctionState): boolean {
   return state === 'none' || state === 'ended';
 }
@@ -24,8 +24,8 @@ const startMsOf = ({ startTimeSeconds }: Auction): number => startTimeSeconds * 
 /** When the price is at its floor, if the auction runs so long. */
 const floorMsOf = (auction: Auction): number => startMsOf(auction) + auction.durationSeconds * 1000;
 
-/** The endpoint does not tell when an auction ended: only answers before and after it do. */
-export interface Sighting {
+/** The endpoint does not report when an auction ended. The end is between two answers. */
+export interface Observation {
   readonly startTimeSeconds: number;
   /** The ledger's time of the last answer in which it had not ended. */
   readonly runningMs: number | undefined;
@@ -33,11 +33,11 @@ export interface Sighting {
   readonly endedMs: number | undefined;
 }
 
-export function noteSighting(
-  last: Sighting | undefined,
+export function noteObservation(
+  last: Observation | undefined,
   { startTimeSeconds, endGas }: Auction,
   timeMs: number,
-): Sighting {
+): Observation {
   const isSame = last?.startTimeSeconds === startTimeSeconds;
   const { runningMs, endedMs } = isSame ? last : {};
   return endGas === null
@@ -45,8 +45,8 @@ export function noteSighting(
     : { startTimeSeconds, runningMs, endedMs: Math.min(endedMs ?? timeMs, timeMs) };
 }
 
-/** When it ended, as closely as the answers tell. */
-export function describeEnd(auction: Auction, { runningMs, endedMs }: Sighting): string {
+/** When the auction ended, as closely as the answers show. */
+export function describeEnd(auction: Auction, { runningMs, endedMs }: Observation): string {
   const from = formatTime(runningMs ?? startMsOf(auction));
   const to = formatTime(endedMs ?? startMsOf(auction));
   return from === to ? `at ${to}` : `between ${from} and ${to}`;
@@ -56,7 +56,7 @@ export function describeEnd(auction: Auction, { runningMs, endedMs }: Sighting):
 export function describeSchedule(auction: Auction): string {
   const duration = formatDuration(auction.durationSeconds * 1000);
   return (
-    `It began at ${formatTime(startMsOf(auction))}; its price would have been at the floor after ` +
+    `It started at ${formatTime(startMsOf(auction))}; its price would have been at the floor after ` +
     `${duration}, at ${formatTime(floorMsOf(auction))}.`
   );
 }

@@ -49,7 +49,7 @@ export function changeBetween(before: string, after: string): AmountChange {
   };
 }
 
-/** The next one to be unlocked; undefined if none is locked any more. */
+/** The delegation that is unlocked next; undefined if no delegation is locked. */
 export function nextUnlockOf(
   delegations: readonly Delegation[],
   nowMs: number,

@@ -51,7 +51,7 @@ const SORT_KEYS: Readonly<Record<BoardColumnName, (row: SortedRow) => SortKey>> 
 const LEVEL_STEP = 1_000_000_000;
 
 function riskOf({ verdict }: BoardFigures): Decimal {
-  const level = verdict.culprit === '' ? -1 : LEVELS.indexOf(verdict.level);
+  const level = verdict.cause === '' ? -1 : LEVELS.indexOf(verdict.level);
   return subtract({ units: BigInt(level * LEVEL_STEP), scale: 0 }, verdict.left);
 }
 
@@ -98,7 +98,7 @@ export class BoardOrder {
   }
 
   /** Whether figures have moved so far that sorting again would give another order. */
-  isOvertaken(rows: readonly SortedRow[]): boolean {
+  isOrderStale(rows: readonly SortedRow[]): boolean {
     const byUser = new Map(this.#keyRows(rows).map((row) => [row.user, row]));
     const keyed = this.#users.flatMap((user) => byUser.get(user) ?? []);
     return keyed.some((row, index) => index > 0 && this.#compare(keyed[index - 1], row) > 0);

@@ -41,7 +41,7 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, negate(b));
 }
 
-/** Decimal text with the other sign; zero has none. */
+/** Decimal text with the other sign; zero has no sign. */
 export function negateText(text: string): string {
   if (text.startsWith('-')) return text.slice(1);
   return /[1-9]/.test(text) ? `-${text}` : text;

@@ -34,7 +34,7 @@ export interface Headline {
   readonly short: string;
   /** Long less short. */
   readonly net: string;
-  /** The position that is the nearest to its liquidation; undefined if none has a price for it. */
+  /** The position that is the nearest to its liquidation; undefined if no position has a liquidation price. */
   readonly nearest: NearestLiquidation | undefined;
 }
 

@@ -47,7 +47,7 @@ export function isLost({ leverage, marginUsed }: Position): boolean {
 
 /**
  * Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. A lost
- * position without such a price is at it.
+ * position without a liquidation price has distance 0.
  */
 export function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
   if (position.liquidationPx === null) return isLost(position) ? ZERO : undefined;

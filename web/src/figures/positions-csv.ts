@@ -31,15 +31,15 @@ const COLUMNS: readonly Column[] = [
 
 export function formatPositionsCsv(holdings: readonly Holding[]): string {
   const rows = holdings.map(({ dex, position }) =>
-    [dex, ...COLUMNS.map(({ read }) => read(position))].map((cell) => quote(disarm(cell))),
+    [dex, ...COLUMNS.map(({ read }) => read(position))].map((cell) => quote(escapeFormula(cell))),
   );
   return [['dex', ...COLUMNS.map(({ name }) => name)], ...rows]
     .map((cells) => cells.join(',') + LINE_END)
     .join('');
 }
 
-/** A spreadsheet runs a text with such a beginning as a formula; an apostrophe makes it a text. */
-function disarm(cell: string): string {
+/** A spreadsheet runs a text that starts with one of these signs as a formula; an apostrophe prevents that. */
+function escapeFormula(cell: string): string {
   const isFigure = /^-?\d+(\.\d+)?$/.test(cell);
   return !isFigure && /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
 }

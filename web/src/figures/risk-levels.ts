@@ -1,4 +1,4 @@
-/** From when on something is called risky: the one table that everything on the page judges by. */
+/** When an account or a position is at risk: the one table that the whole page uses. */
 
 import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } from './decimal.ts';
 
@@ -6,7 +6,7 @@ import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } f
 export const LEVELS = ['safe', 'watch', 'danger'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Unknown as long as there is no answer, or none that is current. */
+/** Unknown as long as there is no current answer. */
 export type LevelOrUnknown = Level | 'unknown';
 
 /** Of many accounts: one that is unknown is no danger, but the others are then not called safe. */
@@ -19,8 +19,8 @@ export function worstLevel(levels: readonly LevelOrUnknown[]): LevelOrUnknown {
 const percent = (units: bigint): Decimal => ({ units, scale: 2 });
 
 /**
- * The share of the cross account value that maintenance takes: a level begins where it is reached. And
- * the share of the mark that is left to the liquidation price: a level begins below it.
+ * The share of the cross account value that maintenance takes: a level starts where the share is reached. And
+ * the share of the mark that is left to the liquidation price: a level starts below the share.
  */
 const THRESHOLDS = {
   marginRatio: { watch: percent(50n), danger: percent(80n) },
@@ -64,7 +64,7 @@ export function formatDistance(distance: Decimal): string {
   return formatPercent(roundAsJudged(distance, 3, levelOfDistance), 1);
 }
 
-/** Where the levels of the margin ratio begin, in per cent. */
+/** Where the levels of the margin ratio start, in per cent. */
 export function marginRatioMarks(): number[] {
   const { watch, danger } = THRESHOLDS.marginRatio;
   return [watch, danger].map((share) => toShare(share, WHOLE) * 100);

@@ -30,18 +30,18 @@ export interface Verdict {
   readonly level: Level;
   readonly word: string;
   /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if nothing is at risk. */
-  readonly culprit: string;
+  readonly cause: string;
   /** What is left before liquidation, as a share of the margin or the mark. */
   readonly left: Decimal;
 }
 
-const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', culprit: '', left: WHOLE };
+const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', cause: '', left: WHOLE };
 
 /** What may be to blame, and what is left before liquidation, as a share of the margin or the mark. */
 interface Finding {
   readonly level: Level;
   readonly left: Decimal;
-  readonly culprit: string;
+  readonly cause: string;
 }
 
 export function judgeAccount(states: States): Verdict {
@@ -68,8 +68,8 @@ function findRisks(dex: string, state: AccountState): Finding[] {
   return risks;
 }
 
-function danger(culprit: string): Finding {
-  return { level: 'danger', left: ZERO, culprit };
+function danger(cause: string): Finding {
+  return { level: 'danger', left: ZERO, cause };
 }
 
 function findPositionRisk(position: Position): Finding[] {
@@ -79,15 +79,15 @@ function findPositionRisk(position: Position): Finding[] {
   const left = distanceOf(position);
   if (left === undefined) return [];
   if (left.units <= 0n) return [danger(`${name}, at its liquidation price`)];
-  const culprit = `${name}, ${group(formatDistance(left))} % to liquidation`;
-  return [{ level: levelOfDistance(left), left, culprit }];
+  const cause = `${name}, ${group(formatDistance(left))} % to liquidation`;
+  return [{ level: levelOfDistance(left), left, cause }];
 }
 
 function findMarginRisk(state: AccountState, where: string): Finding {
   const ratio = marginRatioOf(state);
   if (ratio === undefined) return danger(`no cross margin${where} is left`);
-  const culprit = `${formatMarginRatio(ratio)} % of the cross margin${where} used`;
-  return { level: levelOfMarginRatio(ratio), left: subtract(WHOLE, ratio), culprit };
+  const cause = `${formatMarginRatio(ratio)} % of the cross margin${where} used`;
+  return { level: levelOfMarginRatio(ratio), left: subtract(WHOLE, ratio), cause };
 }
 
 /**

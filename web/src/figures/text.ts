@@ -13,14 +13,14 @@ export function group(text: string): string {
   return sign + grouped + (fraction === undefined ? '' : `.${fraction}`);
 }
 
-/** Rounded to a number of decimals and grouped; the complete text belongs beside it. */
+/** Rounded to a number of decimals and grouped; show the complete text too, such as in a title. */
 export function groupRounded(text: string, decimals: number): string {
   const rounded = formatFixed(roundTo(parseDecimal(text), decimals));
   // A value that rounds to zero has no sign.
   return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
 }
 
-/** With a sign for gains as well; zero has none. What is less than can be shown says so: "+<0.01". */
+/** With a sign for gains as well; zero has no sign. A value too small for the decimals says so: "+<0.01". */
 export function withSign(text: string, shown: string): string {
   if (!/[1-9]/.test(text)) return shown;
   const isLoss = text.startsWith('-');
@@ -46,7 +46,7 @@ export function describeDex(dex: string): string {
   return dex === '' ? 'the first dex' : `dex ${dex}`;
 }
 
-/** A whole number, such as a height. Made once, as the formats of times below. */
+/** A whole number, such as a height. The format is created once: creating one takes long. */
 const COUNT = new Intl.NumberFormat('en');
 
 export function formatCount(count: number): string {
@@ -124,7 +124,7 @@ export function quoteTyped(typed: string): string {
   return `“${typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed}”`;
 }
 
-/** An address in lower case; undefined if it is none. */
+/** An address in lower case; undefined if the text is not an address. */
 export function readAddress(typed: string): string | undefined {
   const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(typed.trim()) ?? [];
   return digits === undefined ? undefined : `0x${digits.toLowerCase()}`;

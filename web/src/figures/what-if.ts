@@ -37,31 +37,31 @@ export const PERCENT_MAX = 200;
 export const PERCENT_DECIMALS_MAX = 4;
 
 /**
- * liquidated: its margin would be below maintenance. backed: the same, but collateral that no answer
- * tells backs the account, and may suffice. unknown: the margin tiers are not those of the answer.
+ * liquidated: the margin would be below maintenance. backed: the same, but collateral that is in no
+ * answer backs the account, and may be enough. unknown: the margin tiers do not fit the answer.
  */
-export type Fate = 'stays' | 'liquidated' | 'backed' | 'unknown';
+export type PositionOutcome = 'stays' | 'liquidated' | 'backed' | 'unknown';
 
-export interface SupposedPosition {
+export interface HypotheticalPosition {
   readonly mark: string;
   readonly unrealizedPnl: string;
-  readonly fate: Fate;
+  readonly outcome: PositionOutcome;
 }
 
-export interface Supposed {
+export interface Hypothetical {
   readonly accountValue: string;
   /** Since now, in USDC. */
   readonly change: string;
-  /** Per cent of the value now; undefined where there is none. */
+  /** Per cent of the value now; undefined if the value now is 0. */
   readonly changeRatio: string | undefined;
   readonly unrealizedPnl: string;
   /** By key. */
-  readonly positions: ReadonlyMap<string, SupposedPosition>;
+  readonly positions: ReadonlyMap<string, HypotheticalPosition>;
 }
 
 type AllTerms = ReadonlyMap<string, MarketTerms>;
 
-/** Typed per cent as decimal text; undefined if it is none, or out of range. */
+/** Typed per cent as decimal text; undefined if the text is not a number, or out of range. */
 export function readPercent(typed: string): string | undefined {
   const text = typed.trim().replace(/^\+/, '').replace('\u2212', '-');
   if (!/^-?\d{1,3}(\.\d+)?$/.test(text) || decimalsOf(text) > PERCENT_DECIMALS_MAX)
@@ -76,8 +76,8 @@ export function isMoved({ percent }: Move): boolean {
   return parseDecimal(percent).units !== 0n;
 }
 
-export function suppose(states: States, move: Move, terms: AllTerms): Supposed {
-  const pools = states.map(([dex, state]) => supposePool(dex, state, { move, terms }));
+export function computeWhatIf(states: States, move: Move, terms: AllTerms): Hypothetical {
+  const pools = states.map(([dex, state]) => computeDex(dex, state, { move, terms }));
   const positions = new Map(pools.flatMap(({ positions: held }) => held));
   const change = pools.map(({ change: one }) => one).reduce(add, ZERO);
   const before = sum(states.map(([, { marginSummary }]) => marginSummary.accountValue));
@@ -92,7 +92,7 @@ export function suppose(states: States, move: Move, terms: AllTerms): Supposed {
   };
 }
 
-interface Supposition {
+interface WhatIfInput {
   readonly move: Move;
   readonly terms: AllTerms;
 }
@@ -109,19 +109,19 @@ interface MovedPosition {
 }
 
 /** An account on one dex: its cross positions share one margin. */
-function supposePool(dex: string, state: AccountState, { move, terms }: Supposition) {
+function computeDex(dex: string, state: AccountState, { move, terms }: WhatIfInput) {
   const moved = state.assetPositions.map(({ position }) =>
     movePosition(position, move, terms.get(position.coin)),
   );
-  const crossFate = judgeCross(
+  const crossOutcome = judgeCross(
     state,
     moved.filter(({ position }) => !isIsolated(position)),
   );
-  const positions = moved.map((one): [string, SupposedPosition] => {
+  const positions = moved.map((one): [string, HypotheticalPosition] => {
     const { position, mark, change } = one;
     const unrealizedPnl = formatDecimal(add(parseDecimal(position.unrealizedPnl), change));
-    const fate = isIsolated(position) ? judgeIsolated(one) : crossFate;
-    return [keyOf({ dex, position }), { mark: formatDecimal(mark), unrealizedPnl, fate }];
+    const outcome = isIsolated(position) ? judgeIsolated(one) : crossOutcome;
+    return [keyOf({ dex, position }), { mark: formatDecimal(mark), unrealizedPnl, outcome }];
   });
   return { positions, change: moved.map(({ change }) => change).reduce(add, ZERO) };
 }
@@ -151,15 +151,16 @@ function moveMark(mark: Decimal, percent: string, terms: MarketTerms | undefined
 }
 
 /** Cross positions fall together. */
-function judgeCross(state: AccountState, moved: readonly MovedPosition[]): Fate {
+function judgeCross(state: AccountState, moved: readonly MovedPosition[]): PositionOutcome {
   const before = addMaintenance(moved, ({ position }) => parseDecimal(position.positionValue));
   const after = addMaintenance(moved, ({ value }) => value);
-  const told = parseDecimal(state.crossMaintenanceMarginUsed);
-  if (before === undefined || after === undefined || compare(before, told) !== 0) return 'unknown';
+  const reported = parseDecimal(state.crossMaintenanceMarginUsed);
+  if (before === undefined || after === undefined || compare(before, reported) !== 0)
+    return 'unknown';
   const valueNow = parseDecimal(state.crossMarginSummary.accountValue);
   const value = moved.map(({ change }) => change).reduce(add, valueNow);
   if (compare(value, after) >= 0) return 'stays';
-  return moved.some((one) => isBacked(one, subtract(valueNow, told))) ? 'backed' : 'liquidated';
+  return moved.some((one) => isBacked(one, subtract(valueNow, reported))) ? 'backed' : 'liquidated';
 }
 
 function addMaintenance(
@@ -178,17 +179,17 @@ function addMaintenance(
 function isBacked({ position, terms }: MovedPosition, spare: Decimal): boolean {
   if (terms === undefined) return false;
   const own = maintenanceOf(terms, parseDecimal(position.positionValue));
-  return !isLiquidationTold(position, terms, add(spare, own));
+  return !givesLiquidationPrice(position, terms, add(spare, own));
 }
 
-function judgeIsolated({ position, terms, value, change }: MovedPosition): Fate {
+function judgeIsolated({ position, terms, value, change }: MovedPosition): PositionOutcome {
   const margin = parseDecimal(position.marginUsed);
-  if (terms === undefined || !isLiquidationTold(position, terms, margin)) return 'unknown';
+  if (terms === undefined || !givesLiquidationPrice(position, terms, margin)) return 'unknown';
   return compare(add(margin, change), maintenanceOf(terms, value)) < 0 ? 'liquidated' : 'stays';
 }
 
 /** Whether the terms give the liquidation price of the answer. */
-function isLiquidationTold(position: Position, terms: MarketTerms, equity: Decimal): boolean {
+function givesLiquidationPrice(position: Position, terms: MarketTerms, equity: Decimal): boolean {
   const szi = parseDecimal(position.szi);
   const value = parseDecimal(position.positionValue);
   return liquidationOf(terms, { szi, value, equity }) === position.liquidationPx;

@@ -6,13 +6,13 @@ import type { Point } from './value-history.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far back the chart goes; all that is kept if there is no length. */
+/** How far back the chart goes; the whole archive if there is no length. */
 export const SPANS = [
   { name: 'hour', label: '1 h', title: 'an hour', lengthMs: HOUR_MS },
   { name: 'day', label: '1 d', title: 'a day', lengthMs: DAY_MS },
   { name: 'week', label: '7 d', title: 'a week', lengthMs: 7 * DAY_MS },
   { name: 'month', label: '30 d', title: 'a month', lengthMs: 30 * DAY_MS },
-  { name: 'all', label: 'all', title: 'all that is kept', lengthMs: Number.POSITIVE_INFINITY },
+  { name: 'all', label: 'all', title: 'all that is stored', lengthMs: Number.POSITIVE_INFINITY },
 ] as const;
 export type SpanName = (typeof SPANS)[number]['name'];
 export const FIRST_SPAN: SpanName = 'day';
@@ -23,7 +23,7 @@ export interface TimeSpan {
   readonly to: number;
 }
 
-/** The length of a span up to a time, cut to what is kept. */
+/** The length of a span up to a time, cut to what the archive holds. */
 export function spanUntil(name: SpanName, to: number, firstTime: number): TimeSpan {
   const { lengthMs } = SPANS.find((span) => span.name === name) ?? SPANS[0];
   return { from: Math.min(to, Math.max(firstTime, to - lengthMs)), to };
@@ -94,7 +94,7 @@ function toRow([, time, value, , , , , , netTransfers]: HistoryRow): SeriesRow {
   return { time, known: isKnown ? { value, netTransfers } : undefined };
 }
 
-/** The rows of an account over its dexes; what is not known on one of them is not known. */
+/** The rows of an account over its dexes; unknown where one of the dexes is unknown. */
 export function sumRows(lists: readonly (readonly HistoryRow[])[]): SeriesRow[] {
   const [first = [], ...others] = lists.map((rows) => rows.map(toRow));
   if (others.length === 0) return fromItsBeginning(first);
@@ -106,7 +106,7 @@ export function sumRows(lists: readonly (readonly HistoryRow[])[]): SeriesRow[] 
   return fromItsBeginning(rows);
 }
 
-/** Without the time before the account was there: its first transfer is no gain. */
+/** Drops the time before the account existed: its first transfer is not a gain. */
 function fromItsBeginning(rows: SeriesRow[]): SeriesRow[] {
   const isThere = ({ known }: SeriesRow) =>
     known && (isNotZero(known.value) || isNotZero(known.netTransfers));
@@ -198,7 +198,7 @@ export function profitPoints(series: SeriesFigures): Point[] {
   return pointsOf(series, (known) => formatDecimal(subtract(gainOf(known), start)));
 }
 
-/** What the page has seen since goes on where the archive ends. */
+/** Continues the line of the archive with the points that the page has seen since. */
 export function continueLive(
   points: readonly Point[],
   stepMs: number,

@@ -1,6 +1,6 @@
 /** The browser's database, as promises. */
 
-/** Opens a database when it is first wanted, and lets it be made if there is none yet. */
+/** Opens a database at the first use, and creates the database if it does not exist. */
 export function databaseOpener(
   name: string,
   create: (database: IDBDatabase) => void,

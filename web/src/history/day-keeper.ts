@@ -1,4 +1,4 @@
-/** The start of the day of many accounts: found again after a reload, and begun anew at midnight. */
+/** The start of the day of many accounts: loaded after a reload, and new at midnight. */
 
 import { type DayStart, type KnownValue, startDay } from './day-start.ts';
 import { forgetDayStarts, loadDayStarts, saveDayStarts } from './day-storage.ts';
@@ -32,7 +32,7 @@ export class DayKeeper {
     });
   }
 
-  /** Notes what an account is worth at a time; undefined until it is known what is kept. */
+  /** Notes what an account is worth at a time; undefined until the stored starts are loaded. */
   note(user: string, value: string, timeMs: number): DayStart | undefined {
     if (this.#starts === undefined) return undefined;
     const known = this.#starts.get(user);

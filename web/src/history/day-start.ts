@@ -24,8 +24,8 @@ function midnightBefore(timeMs: number): number {
 export const isMidnight = ({ dayMs, sinceMs }: DayStart): boolean => dayMs === sinceMs;
 
 /**
- * The start of the day of a value. The one before it tells what the account was worth at midnight, if
- * it was followed over midnight without an interruption.
+ * The start of the day of a value. The value before it is what the account was worth at midnight, if
+ * the page followed the account over midnight without an interruption.
  */
 export function startDay(
   start: DayStart | undefined,

@@ -1,6 +1,6 @@
 /**
- * The value of each account at the start of the day, in a database of its own: one row for each account,
- * whatever the number of days.
+ * The value of each account at the start of the day, in a separate database: one row for each account,
+ * independent of the number of days.
  */
 
 import { databaseOpener, settle } from './database.ts';
@@ -18,7 +18,7 @@ const open = databaseOpener(DATABASE, (database) => {
   database.createObjectStore(STORE, { keyPath: ['ledger', 'user'] });
 });
 
-/** By user; none if the browser keeps nothing. */
+/** By user; empty if the browser stores nothing. */
 export async function loadDayStarts(ledger: string): Promise<Map<string, DayStart>> {
   try {
     const store = (await open()).transaction(STORE).objectStore(STORE);
@@ -48,6 +48,6 @@ export async function forgetDayStarts(): Promise<void> {
   try {
     (await open()).transaction(STORE, 'readwrite').objectStore(STORE).clear();
   } catch {
-    // Nothing is kept.
+    // The browser stores nothing.
   }
 }

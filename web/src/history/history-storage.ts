@@ -18,7 +18,7 @@ const open = databaseOpener(DATABASE, (database) => {
   store.createIndex(BY_AGE, ['range', 'time']);
 });
 
-/** The points of each range; none if the browser keeps nothing. */
+/** The points of each range; empty if the browser stores nothing. */
 export async function loadPoints(account: string): Promise<Point[][]> {
   try {
     const store = (await open()).transaction(STORE).objectStore(STORE);
@@ -38,13 +38,13 @@ export async function loadPoints(account: string): Promise<Point[][]> {
 /** Adds points of a range, and drops those of all accounts that are older than it. */
 export async function savePoints(
   account: string,
-  { name: range, keptMs }: Range,
+  { name: range, retentionMs }: Range,
   points: readonly Point[],
 ): Promise<void> {
   try {
     const store = (await open()).transaction(STORE, 'readwrite').objectStore(STORE);
     for (const point of points) store.put({ ...point, account, range } satisfies Row);
-    const old = IDBKeyRange.bound([range, 0], [range, points[0].time - keptMs]);
+    const old = IDBKeyRange.bound([range, 0], [range, points[0].time - retentionMs]);
     for (const key of await settle(store.index(BY_AGE).getAllKeys(old))) store.delete(key);
   } catch {
     // Storage is switched off or full: the history lives for this visit.
@@ -56,6 +56,6 @@ export async function forgetPoints(): Promise<void> {
   try {
     (await open()).transaction(STORE, 'readwrite').objectStore(STORE).clear();
   } catch {
-    // Storage is switched off: there are none.
+    // Storage is switched off: there are no points.
   }
 }

@@ -20,7 +20,10 @@ export interface ValueChange {
 }
 
 /** Undefined before there are two points. */
-export function changeOver(points: readonly Point[], { keptMs }: Range): ValueChange | undefined {
+export function changeOver(
+  points: readonly Point[],
+  { retentionMs }: Range,
+): ValueChange | undefined {
   const [first, last] = [points.at(0), points.at(-1)];
   if (first === undefined || last === undefined || first === last) return undefined;
   const before = parseDecimal(first.value);
@@ -30,6 +33,6 @@ export function changeOver(points: readonly Point[], { keptMs }: Range): ValueCh
     amount: formatDecimal(amount),
     ratio: ratio === undefined ? undefined : formatDecimal({ ...ratio, scale: ratio.scale - 2 }),
     // The first point may be older: its value was still the one when the range began.
-    since: points[1].isAfterGap ? first.time : Math.max(first.time, last.time - keptMs),
+    since: points[1].isAfterGap ? first.time : Math.max(first.time, last.time - retentionMs),
   };
 }

@@ -1,23 +1,23 @@
 /**
  * The account value over time, with its gaps: every second of the last minutes, every ten seconds of the
- * last hours, every minute of the last days. What the page did not see is a gap, never a line.
+ * last hours, every minute of the last days. A time that the page did not see is a gap, never a line.
  */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The ranges of the chart: the step between points, and how long they are kept. */
+/** The ranges of the chart: the step between points, and how long points are retained. */
 export const RANGES = [
-  { name: '15 min', stepMs: 1_000, keptMs: 15 * MINUTE_MS },
-  { name: '6 h', stepMs: 10_000, keptMs: 6 * HOUR_MS },
-  { name: '7 d', stepMs: MINUTE_MS, keptMs: 7 * 24 * HOUR_MS },
+  { name: '15 min', stepMs: 1_000, retentionMs: 15 * MINUTE_MS },
+  { name: '6 h', stepMs: 10_000, retentionMs: 6 * HOUR_MS },
+  { name: '7 d', stepMs: MINUTE_MS, retentionMs: 7 * 24 * HOUR_MS },
 ] as const satisfies readonly Range[];
 export type RangeName = (typeof RANGES)[number]['name'];
 
 export interface Range {
   readonly name: string;
   readonly stepMs: number;
-  readonly keptMs: number;
+  readonly retentionMs: number;
 }
 
 export function findRange(name: RangeName): Range {
@@ -66,9 +66,9 @@ class PointList {
 
   /** One older point stays, from which the line comes into the range. */
   #dropOld(now: number): void {
-    const { stepMs, keptMs } = this.#range;
-    const countMax = (2 * keptMs) / stepMs;
-    const from = now - keptMs;
+    const { stepMs, retentionMs } = this.#range;
+    const countMax = (2 * retentionMs) / stepMs;
+    const from = now - retentionMs;
     while (this.points.length > 2 && (this.points[1].time <= from || this.points.length > countMax))
       this.points.shift();
   }
@@ -120,7 +120,7 @@ export class ValueHistory {
     this.#lists = RANGES.map((range) => new PointList(range));
   }
 
-  /** Puts what was kept from an earlier visit before what has come since. */
+  /** Puts the stored points of an earlier visit before the points of this visit. */
   restore(kept: readonly (readonly Point[])[]): void {
     const since = this.#lists[0].points;
     const first = since.at(0)?.time ?? Number.POSITIVE_INFINITY;

@@ -25,7 +25,7 @@ function readPalette(): Palette {
   };
 }
 
-/** Times in seconds, and the values of each line; null where a line has none. */
+/** Times in seconds, and the values of each line; null where a line has no value. */
 export type ChartData = readonly (readonly (number | null)[])[];
 
 const FONT = '11px system-ui, sans-serif';
@@ -35,7 +35,7 @@ const TIME_TICK_PX = 84;
 /** So that the first of them is not cut. */
 const LEFT_PX = 32;
 const VALUE_TICK_PX = 34;
-/** In seconds: marks of less than one would all tell the same time. */
+/** In seconds: marks closer than a second would have the same text. */
 const TIME_STEPS = [
   ...[1, 2, 5, 10, 15, 30].flatMap((count) => [count, count * 60]),
   ...[1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 30 * 24, 90 * 24, 365 * 24].map((hours) => hours * 3600),

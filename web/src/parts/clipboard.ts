@@ -15,11 +15,11 @@ export async function copyText(text: string): Promise<void> {
   if (!isCopied) throw new Error('the browser did not allow it');
 }
 
-/** Copies, and tells what came of it: all digits can be read there too. */
-export function copyAndTell(text: string, tell: (notice: string) => void): void {
+/** Copies, and shows the result in a notice with all digits. */
+export function copyAndReport(text: string, showNotice: (notice: string) => void): void {
   copyText(text).then(
-    () => tell(`Copied ${text}`),
-    () => tell(`The browser did not allow copying ${text}`),
+    () => showNotice(`Copied ${text}`),
+    () => showNotice(`The browser did not allow copying ${text}`),
   );
 }
 
@@ -33,11 +33,11 @@ function findFigure(element: Element): string | undefined {
 }
 
 /** A click on a figure copies all its digits. One listener for all: there may be thousands. */
-export function copyFiguresOnClick(tell: (notice: string) => void): void {
+export function copyFiguresOnClick(showNotice: (notice: string) => void): void {
   document.addEventListener('click', ({ target }) => {
-    // Whoever selects a part of a figure wants that part.
+    // A selected part of a figure is copied by the person.
     if (getSelection()?.isCollapsed === false) return;
     const text = target instanceof Element ? findFigure(target) : undefined;
-    if (text !== undefined) copyAndTell(text, tell);
+    if (text !== undefined) copyAndReport(text, showNotice);
   });
 }

@@ -1,4 +1,4 @@
-/** A button that copies a text, and says beside it what came of it. */
+/** A button that copies a text, with the result next to the button. */
 
 import { useState } from 'preact/hooks';
 import { copyText } from './clipboard.ts';

@@ -35,7 +35,7 @@ function describePlace({ height }: Answer): string {
 }
 
 export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialogProps) {
-  // The text is frozen when the dialog opens: nobody can copy a moving text.
+  // The text is frozen when the dialog opens: a changing text cannot be copied.
   const [shown] = useState({ question, answer });
   const answerText = JSON.stringify(shown.answer?.value, null, 2);
   return (

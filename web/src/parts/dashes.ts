@@ -2,10 +2,10 @@
 
 /** Of a mark, along the line. */
 const MARK_LENGTH = 0.8;
-/** Longer than the line, so that the pattern does not begin again. */
+/** Longer than the line, so that the pattern does not repeat. */
 const REST = 200;
 
-/** For `stroke-dasharray`: a mark begins at each of these places, in this order. */
+/** For `stroke-dasharray`: a mark starts at each of these places, in this order. */
 export function dashesAt(places: readonly number[]): string {
   const dashes = [0];
   let end = 0;

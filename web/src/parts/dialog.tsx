@@ -1,4 +1,4 @@
-/** A modal dialog. It closes by its button, by Escape, and by a click beside it. */
+/** A modal dialog. It closes by its button, by Escape, and by a click outside. */
 
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -13,7 +13,7 @@ interface DialogProps {
 
 export function Dialog({ name, title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // A selection of text may begin in the dialog and end beside it: both ends must be outside.
+  // A selection of text may start in the dialog and end outside: both ends must be outside.
   const isPressedOutside = useRef(false);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -42,7 +42,7 @@ export function Dialog({ name, title, close, children }: DialogProps) {
   );
 }
 
-/** The backdrop is a part of the dialog: only the place of the click tells them apart. */
+/** The backdrop is a part of the dialog: only the position of the click distinguishes them. */
 function isOutside(event: TargetedMouseEvent<HTMLDialogElement>): boolean {
   const { target, currentTarget, clientX: x, clientY: y } = event;
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect();

@@ -12,7 +12,7 @@ interface DigitsDialogProps {
 }
 
 export function DigitsDialog({ title, figures, close }: DigitsDialogProps) {
-  // Frozen when the dialog opens: nobody can copy a moving figure.
+  // Frozen when the dialog opens: a changing figure cannot be copied.
   const [shown] = useState(figures);
   return (
     <Dialog name="digits" title={`${title}: all digits`} close={close}>

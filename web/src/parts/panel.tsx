@@ -21,12 +21,12 @@ interface FrameProps {
   /** What the panel shows, with all digits; panels with rows have them in each row instead. */
   readonly digits?: (() => readonly NamedFigure[]) | undefined;
   /** False where another panel with the same question shows the error. */
-  readonly tellsProblem?: boolean;
+  readonly showsProblem?: boolean;
   readonly children: ComponentChildren;
 }
 
 export function Frame(props: FrameProps) {
-  const { name, title, view, panel, extra, tools, digits, tellsProblem = true, children } = props;
+  const { name, title, view, panel, extra, tools, digits, showsProblem = true, children } = props;
   const [opened, setOpened] = useState<'curl' | 'digits'>();
   const close = () => setOpened(undefined);
   const { answer, question } = panel;
@@ -58,7 +58,7 @@ export function Frame(props: FrameProps) {
           </button>
         )}
       </header>
-      {tellsProblem && <PanelProblem view={view} panel={panel} />}
+      {showsProblem && <PanelProblem view={view} panel={panel} />}
       {children}
       {opened === 'curl' && question !== undefined && (
         <CurlDialog {...{ title, question, answer, close }} apiKey={view.key} />

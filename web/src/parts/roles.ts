@@ -1,4 +1,4 @@
-/** Roles of a table, told again: style sheets that lay rows out as a grid take them away in some browsers. */
+/** Explicit roles of a table: in some browsers, rows that are laid out as a grid lose their roles. */
 
 export const TABLE = { role: 'table' } as const;
 export const ROWS = { role: 'rowgroup' } as const;

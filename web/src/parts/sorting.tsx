@@ -37,10 +37,10 @@ export function SortHeading<Name>({ column, sort, onSort }: SortHeadingProps<Nam
 }
 
 /** The order is that of the click: rows that move by themselves cannot be read. */
-export function OvertakenNote({ sortAgain }: { sortAgain(): void }) {
+export function StaleOrderNote({ sortAgain }: { sortAgain(): void }) {
   return (
     <>
-      Figures have moved since it was sorted.{' '}
+      Figures have changed since the table was sorted.{' '}
       <button type="button" class="link-button" onClick={sortAgain}>
         Sort again
       </button>

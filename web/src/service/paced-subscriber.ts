@@ -1,6 +1,6 @@
 /**
- * Many subscriptions on one push connection: a few at a time, again with backoff after a refusal, and
- * slowly while the key's budget is spent.
+ * Many subscriptions on one push connection: a few in flight at a time, retries with backoff after a
+ * refusal, and a slow pace while the budget of the key is spent.
  */
 
 import type { Question } from '../figures/answers.ts';
@@ -81,7 +81,7 @@ export class PacedSubscriber {
     clearTimeout(this.#timer);
   }
 
-  /** A connection begins without subscriptions. */
+  /** A new connection has no subscriptions. */
   #reset(): void {
     this.#gapMs = 0;
     this.#pausedUntilMs = 0;

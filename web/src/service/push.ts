@@ -40,7 +40,7 @@ export class Push {
     this.#terms = terms;
   }
 
-  /** Connects with a key; with none it only disconnects. */
+  /** Connects with a key; an empty key only disconnects. */
   connect(key: string): void {
     this.#key = key;
     this.#retryMs = RETRY_MS_MIN;

@@ -1,10 +1,10 @@
-/** What is kept about addresses: a label, a place on the board, and limits. Never in the address bar. */
+/** What the browser stores about addresses: label, board, limits. Never in the address bar. */
 
 import { readThreshold, THRESHOLD_NAMES, type Thresholds } from '../figures/alarms.ts';
 import { readAddress, shortenAddress } from '../figures/text.ts';
 
 export interface Entry {
-  /** Empty if there is none. */
+  /** Empty without a label. */
   readonly label: string;
   readonly isOnBoard: boolean;
   readonly thresholds: Thresholds;
@@ -45,7 +45,7 @@ export function cleanLabel(text: string): string {
   return tidyLabel(text).slice(0, LABEL_LENGTH_MAX).trim();
 }
 
-/** What is said of a label that was too long; empty if it was not. */
+/** A remark about a label that was too long; empty for a short label. */
 export function describeCut(text: string): string {
   if (tidyLabel(text).length <= LABEL_LENGTH_MAX) return '';
   return `the label is cut to ${LABEL_LENGTH_MAX} characters, “${cleanLabel(text)}”`;
@@ -55,7 +55,7 @@ export function usersOnBoard(book: AddressBook): string[] {
   return [...book].filter(([, { isOnBoard }]) => isOnBoard).map(([address]) => address);
 }
 
-/** An entry that says nothing is dropped. */
+/** Drops an entry without any content. */
 export function changeEntry(
   book: AddressBook,
   address: string,
@@ -70,7 +70,7 @@ export function changeEntry(
   return changed;
 }
 
-/** Takes over what the other book says; where it says nothing, this one stays. */
+/** The other book wins; where the other book has no value, this book stays. */
 export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
   const merged = new Map(book);
   for (const [address, entry] of other) {
@@ -84,11 +84,11 @@ export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
   return merged;
 }
 
-/** What the file says that it is. */
+/** The format that a file names. */
 const FORMAT = 'address book';
 const VERSION = 1;
 
-/** As a file, and as the browser keeps it. */
+/** As a file, and as the browser stores the book. */
 export function formatBook(book: AddressBook): string {
   const accounts = [...book].map(([address, entry]) => ({ address, ...entry }));
   return `${JSON.stringify({ perpinfo: FORMAT, version: VERSION, accounts }, null, 2)}\n`;

@@ -8,7 +8,7 @@ export const PACES = [
 
 const DEFAULT_MS = 1_000;
 
-/** From what the browser has kept; the default if that makes no sense. */
+/** From the text that the browser has stored; the default if the text is invalid. */
 export function readPace(text: string): number {
   return PACES.find(({ ms }) => String(ms) === text)?.ms ?? DEFAULT_MS;
 }

@@ -1,4 +1,4 @@
-/** What the browser keeps between visits: the key, addresses and their labels, unfolded panels, the pace. */
+/** What the browser stores between visits: the key, addresses and their labels, unfolded panels, the pace. */
 
 import { THRESHOLD_NAMES, type ThresholdName } from '../figures/alarms.ts';
 import { type AddressBook, formatBook, readBook } from './address-book.ts';
@@ -59,7 +59,7 @@ export const loadBook = (): AddressBook => readBook(read(BOOK)).book;
 export const saveBook = (book: AddressBook): void =>
   write(BOOK, book.size === 0 ? '' : formatBook(book));
 
-/** By address; kept, so that a reload does not fire alarms again. */
+/** By address; stored, so that a reload does not fire alarms again. */
 export type RaisedAlarms = ReadonlyMap<string, readonly ThresholdName[]>;
 
 export function loadRaised(): RaisedAlarms {
@@ -83,7 +83,7 @@ export function forgetAddresses(): void {
   write(EXAMPLES, '');
 }
 
-/** Of a panel that is folded unless somebody has unfolded it. */
+/** Whether the person has unfolded a panel; panels are folded by default. */
 export function isUnfolded(panel: string): boolean {
   return readList(UNFOLDED).includes(panel);
 }
@@ -101,7 +101,7 @@ export function saveRecent(user: string): string[] {
   return recent;
 }
 
-export interface Handed {
+export interface KeyLink {
   readonly key: string;
   readonly examples: readonly string[];
 }
@@ -110,7 +110,7 @@ export interface Handed {
  * Takes key and example users out of the fragment, which no request carries, and the fragment out of
  * the address bar and the history. Undefined where there was no key in it.
  */
-export function takeKey(): Handed | undefined {
+export function takeKey(): KeyLink | undefined {
   const given = new URLSearchParams(location.hash.slice(1));
   const key = given.get('key');
   if (!key) return undefined;

@@ -67,7 +67,7 @@ interface SavedValues {
 interface MomentaryValues {
   /** The part of the archive chart that is shown; undefined for all of its span. */
   readonly zoom: TimeSpan | undefined;
-  /** The move of marks that "What if" supposes; undefined while "What if" is closed. */
+  /** The move of marks in "What if"; undefined while "What if" is closed. */
   readonly whatIf: Move | undefined;
   /** What the page has just done for the person, such as "Copied …"; empty after a while. */
   readonly notice: string;

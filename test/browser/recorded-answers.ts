@@ -8,14 +8,14 @@ import type { Page } from 'playwright-core';
 const TYPE = 'allDexsClearinghouseState';
 
 export class ToldAnswers {
-  readonly #told: { readonly accountTime: number; readonly states: unknown }[] = [];
+  readonly #reported: { readonly accountTime: number; readonly states: unknown }[] = [];
 
   watch(page: Page): void {
     page.on('websocket', (socket) =>
       socket.on('framereceived', ({ payload }) => {
         const { channel, data } = JSON.parse(String(payload));
         if (channel === TYPE && data.accountSource === 'upstream') {
-          this.#told.push({ accountTime: data.accountTime, states: data.clearinghouseStates });
+          this.#reported.push({ accountTime: data.accountTime, states: data.clearinghouseStates });
         }
       }),
     );
@@ -24,12 +24,14 @@ export class ToldAnswers {
       if (headers['account-source'] !== 'upstream') return;
       if (response.request().postDataJSON().type !== TYPE) return;
       const accountTime = Number(headers['account-time']);
-      this.#told.push({ accountTime, states: await response.json() });
+      this.#reported.push({ accountTime, states: await response.json() });
     });
   }
 
   /** Oldest first: between two reads, marks may have changed. */
   at(accountTime: number): unknown[] {
-    return this.#told.filter((one) => one.accountTime === accountTime).map(({ states }) => states);
+    return this.#reported
+      .filter((one) => one.accountTime === accountTime)
+      .map(({ states }) => states);
   }
 }

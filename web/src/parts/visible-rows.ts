@@ -1,15 +1,15 @@
-/** Which rows of a table are to be drawn now: those in sight each time, the others now and then. */
+/** Which rows of a table are drawn now: visible rows each time, the other rows every few seconds. */
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows are drawn before they are scrolled to. */
 const NEAR = '100px';
-/** The browser's search and screen readers reach rows that are out of sight: none is older than this. */
+/** The browser's search and screen readers reach hidden rows too: no row is older than this. */
 const ALL_MS = 10_000;
 
 /** For the body of a table with a row for each name, in this order. */
-export function useSight(
+export function useVisibleRows(
   body: RefObject<HTMLTableSectionElement | null>,
   names: readonly string[],
 ): (name: string) => boolean {
@@ -40,7 +40,7 @@ export function useSight(
       redraw({});
     };
     const timer = setInterval(drawAll, ALL_MS);
-    // Whoever prints or copies the table takes all rows, of one height.
+    // Printing or copying the table takes all rows, which must have the same height.
     addEventListener('beforeprint', drawAll);
     document.addEventListener('copy', drawAll);
     return () => {

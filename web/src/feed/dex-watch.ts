@@ -8,7 +8,7 @@ import type { LiveData } from './live-data.ts';
 const LOOK_MS = 600_000;
 const FAILED_MS = 30_000;
 
-export class DexScout {
+export class DexWatch {
   readonly #live: LiveData;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #round = 0;

@@ -1,4 +1,4 @@
-/** The margin tiers of all markets, asked for only while something is supposed of marks. */
+/** Asks for the margin tiers of all markets, only while "What if" is open. */
 
 import { type Meta, readTerms } from '../figures/margin-terms.ts';
 import { ask } from '../service/service.ts';

@@ -10,7 +10,7 @@ import { useLayoutEffect } from 'preact/hooks';
 const STEPS_EM = [107, 95, 83];
 
 /** For the place of a table with these columns. */
-export function useTableRoom(place: RefObject<HTMLElement | null>, columns: string): void {
+export function useTableWidth(place: RefObject<HTMLElement | null>, columns: string): void {
   useLayoutEffect(() => {
     const room = place.current;
     const table = room?.querySelector('table');
