@@ -20,6 +20,7 @@ import { findRange, type RangeName } from '../history/value-history.ts';
 import { dashesAt } from '../parts/dashes.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { Stat } from '../parts/stat.tsx';
 import type { View } from '../view/store.ts';
 import {
   ArchiveChart,
@@ -87,12 +88,22 @@ function Stats({ states }: { states: States }) {
   const { accountValue, totalMarginUsed, totalNtlPos, withdrawable } = totals;
   return (
     <dl class="stats">
-      <Stat label="Account value" field="accountValue" text={accountValue} isMain />
-      <Stat label="Margin used" field="totalMarginUsed" text={totalMarginUsed} />
-      <Stat label="Withdrawable" field="withdrawable" text={withdrawable} />
-      <Stat label="Position value" field="totalNtlPos" text={totalNtlPos} />
+      <Stat label="Account value" size="main">
+        <Figure text={accountValue} field="accountValue" decimals={2} />
+      </Stat>
+      <UsdStat label="Margin used" field="totalMarginUsed" text={totalMarginUsed} />
+      <UsdStat label="Withdrawable" field="withdrawable" text={withdrawable} />
+      <UsdStat label="Position value" field="totalNtlPos" text={totalNtlPos} />
       <HeadlineStats states={states} />
     </dl>
+  );
+}
+
+function UsdStat({ label, field, text }: { label: string; field: string; text: string }) {
+  return (
+    <Stat label={label}>
+      <Figure text={text} field={field} decimals={2} />
+    </Stat>
   );
 }
 
@@ -103,46 +114,23 @@ function HeadlineStats({ states }: { states: States }) {
   );
   return (
     <>
-      <div class="stat">
-        <dt>Unrealized profit</dt>
-        <dd>
-          <SignedFigure text={unrealizedPnl} field="unrealizedPnl" />
-        </dd>
-      </div>
+      <Stat label="Unrealized profit">
+        <SignedFigure text={unrealizedPnl} field="unrealizedPnl" />
+      </Stat>
       {leverage !== undefined && (
-        <Stat label="Leverage" field="accountLeverage" text={leverage} suffix="×" />
+        <Stat label="Leverage">
+          <Figure text={leverage} field="accountLeverage" decimals={2} suffix="×" />
+        </Stat>
       )}
-      <Stat label="Long" field="long" text={long} />
-      <Stat label="Short" field="short" text={short} />
-      <Stat label="Net exposure" field="net" text={net} />
+      <UsdStat label="Long" field="long" text={long} />
+      <UsdStat label="Short" field="short" text={short} />
+      <UsdStat label="Net exposure" field="net" text={net} />
       {nearest !== undefined && (
-        <div class="stat stat-wide">
-          <dt>Nearest liquidation</dt>
-          <dd class="figure" data-field="nearestLiquidation">
-            {nearest.coin}, {nearest.distance}
-          </dd>
-        </div>
+        <Stat label="Nearest liquidation" size="wide" field="nearestLiquidation">
+          {nearest.coin}, {nearest.distance}
+        </Stat>
       )}
     </>
-  );
-}
-
-interface StatProps {
-  readonly label: string;
-  readonly field: string;
-  readonly text: string;
-  readonly suffix?: string;
-  readonly isMain?: boolean;
-}
-
-function Stat({ label, field, text, suffix = '', isMain = false }: StatProps) {
-  return (
-    <div class={isMain ? 'stat stat-main' : 'stat'}>
-      <dt>{label}</dt>
-      <dd>
-        <Figure text={text} field={field} decimals={2} suffix={suffix} />
-      </dd>
-    </div>
   );
 }
 

@@ -19,6 +19,7 @@ import { formatDecimal } from '../figures/decimal.ts';
 import { formatDuration, formatTime } from '../figures/text.ts';
 import { Figure } from '../parts/figure.tsx';
 import { Frame } from '../parts/panel.tsx';
+import { Stat } from '../parts/stat.tsx';
 import { ledgerNow } from '../view/selectors.ts';
 import { isUnfolded, saveUnfolded } from '../view/storage.ts';
 import type { View } from '../view/store.ts';
@@ -107,19 +108,13 @@ function AuctionBody({ auction, floor, observation, time, now }: BodyProps) {
   return (
     <div class="auction-body">
       <dl class="stats">
-        <div class="stat stat-main">
-          <dt>{PRICE_LABELS[state]}</dt>
-          <dd>
-            <Figure text={auction.currentGas} field="currentGas" decimals={4} suffix=" gas" />
-          </dd>
-        </div>
+        <Stat label={PRICE_LABELS[state]} size="main">
+          <Figure text={auction.currentGas} field="currentGas" decimals={4} suffix=" gas" />
+        </Stat>
         <TimeLeft auction={auction} now={now} />
-        <div class="stat">
-          <dt>Start</dt>
-          <dd>
-            <Figure text={auction.startGas} field="startGas" />
-          </dd>
-        </div>
+        <Stat label="Start">
+          <Figure text={auction.startGas} field="startGas" />
+        </Stat>
         <FloorStat floor={floor} />
       </dl>
       {state === 'ended' && observation && <End auction={auction} observation={observation} />}
@@ -173,12 +168,9 @@ function TimeLeft({ auction, now }: { auction: Auction; now: number }) {
   const from = formatTime(startTimeSeconds * 1000);
   const to = formatTime((startTimeSeconds + durationSeconds) * 1000);
   return (
-    <div class="stat" title={`from ${from} to ${to}`}>
-      <dt>{label}</dt>
-      <dd class="figure" data-field="auctionState">
-        {text}
-      </dd>
-    </div>
+    <Stat label={label} title={`from ${from} to ${to}`} field="auctionState">
+      {text}
+    </Stat>
   );
 }
 
@@ -186,18 +178,9 @@ function FloorStat({ floor }: { floor: Floor | undefined }) {
   const hint =
     'computed from the start and the current price: the endpoint does not report the floor';
   return (
-    <div class="stat" title={floor?.isExact === false ? hint : undefined}>
-      <dt>Floor</dt>
-      <dd>
-        {floor === undefined ? (
-          '–'
-        ) : (
-          <>
-            {floor.isExact ? '' : '≈ '}
-            <Figure text={formatDecimal(floor.gas)} field="floorGas" />
-          </>
-        )}
-      </dd>
-    </div>
+    <Stat label="Floor" title={floor?.isExact === false ? hint : undefined}>
+      {floor?.isExact === false && '≈ '}
+      {floor === undefined ? '–' : <Figure text={formatDecimal(floor.gas)} field="floorGas" />}
+    </Stat>
   );
 }

@@ -1,9 +1,9 @@
 /** The exchange that the ledger follows: which one, whether it is healthy, and what the follower reports. */
 
-import type { ComponentChildren } from 'preact';
 import type { FollowReport } from '../figures/answers.ts';
 import { formatAge, formatCount } from '../figures/text.ts';
 import { Bar } from '../parts/figure.tsx';
+import { Stat } from '../parts/stat.tsx';
 import type { View } from '../view/store.ts';
 
 const NOTHING = '\u2013';
@@ -45,9 +45,9 @@ export function UpstreamPanel({ view }: { view: View }) {
         <span class="muted small">{isWell ? upstream : `${upstream}: ${reason}`}</span>
       </header>
       <dl class="stats">
-        <Item label="Followed" field="followed" title="accounts and lists of delegations">
+        <Stat label="Followed" field="followed" title="accounts and lists of delegations">
           {formatCount(followed)}
-        </Item>
+        </Stat>
         <Age label="Marks" field="marksAge" ms={ages.marks} sinceMs={sinceMs} />
         <Age label="Accounts, median" field="medianAge" ms={ages.accountsMedian} {...{ sinceMs }} />
         <Age label="Accounts, oldest" field="oldestAge" ms={ages.accountsMax} sinceMs={sinceMs} />
@@ -71,24 +71,6 @@ export function UpstreamPanel({ view }: { view: View }) {
   );
 }
 
-interface ItemProps {
-  readonly label: string;
-  readonly field: string;
-  readonly title?: string;
-  readonly children: ComponentChildren;
-}
-
-function Item({ label, field, title, children }: ItemProps) {
-  return (
-    <div class="stat" title={title}>
-      <dt>{label}</dt>
-      <dd class="figure" data-field={field}>
-        {children}
-      </dd>
-    </div>
-  );
-}
-
 interface AgeProps {
   readonly label: string;
   readonly field: string;
@@ -100,26 +82,26 @@ interface AgeProps {
 
 function Age({ label, field, ms, sinceMs }: AgeProps) {
   return (
-    <Item label={label} field={field} title="age">
+    <Stat label={label} field={field} title="age">
       {ms === null ? NOTHING : formatAge(ms + sinceMs)}
-    </Item>
+    </Stat>
   );
 }
 
 function Budget({ budget }: Pick<FollowReport, 'budget'>) {
   if (budget === null) {
     return (
-      <Item label="Budget" field="budget">
+      <Stat label="Budget" field="budget">
         no limit
-      </Item>
+      </Stat>
     );
   }
   const { limit, left } = budget;
   return (
-    <Item label="Budget left" field="budget" title="weight a minute that the exchange allows">
+    <Stat label="Budget left" field="budget" title="weight a minute that the exchange allows">
       {formatCount(left)} of {formatCount(limit)}{' '}
       <Bar share={left / limit} tone="accent" label={`${left} of ${limit}`} />
-    </Item>
+    </Stat>
   );
 }
 
@@ -133,8 +115,8 @@ interface CountsProps {
 function Counts({ label, field, title, counts }: CountsProps) {
   const named = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
   return (
-    <Item label={label} field={field} title={title}>
+    <Stat label={label} field={field} title={title}>
       {named.length === 0 ? 'none' : named.join(', ')}
-    </Item>
+    </Stat>
   );
 }

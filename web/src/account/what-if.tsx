@@ -14,6 +14,7 @@ import {
   readPercent,
 } from '../figures/what-if.ts';
 import { Figure, SignedFigure } from '../parts/figure.tsx';
+import { Stat } from '../parts/stat.tsx';
 import type { Refusal } from '../service/service.ts';
 
 const PRESETS = ['-50', '-20', '-10', '-5', '5', '10', '20', '50'];
@@ -188,41 +189,34 @@ function Waiting({ refusal }: { refusal: Refusal | undefined }) {
 }
 
 function WhatIfResult({ hypothetical }: { hypothetical: Hypothetical }) {
+  const { changeRatio } = hypothetical;
   const outcomes = [...hypothetical.positions.values()].map(({ outcome }) => outcome);
   const liquidated = outcomes.filter((outcome) => outcome === 'liquidated').length;
   return (
     <>
       <dl class="stats hypothetical-stats">
-        <div class="stat">
-          <dt>Account value then</dt>
-          <dd>
-            <Figure text={hypothetical.accountValue} field="hypotheticalValue" decimals={2} />
-          </dd>
-        </div>
-        <div class="stat">
-          <dt>Change</dt>
-          <dd>
-            <SignedFigure text={hypothetical.change} field="hypotheticalChange" />
-            {hypothetical.changeRatio !== undefined && (
-              <>
-                {' '}
-                (<SignedFigure text={hypothetical.changeRatio} field="hypotheticalChangeRatio" /> %)
-              </>
-            )}
-          </dd>
-        </div>
-        <div class="stat">
-          <dt>Unrealized profit then</dt>
-          <dd>
-            <SignedFigure text={hypothetical.unrealizedPnl} field="hypotheticalPnl" />
-          </dd>
-        </div>
-        <div class="stat">
-          <dt>Would be liquidated</dt>
-          <dd class={liquidated > 0 ? 'loss' : ''} data-field="liquidatedCount">
-            {liquidated === 0 ? 'none' : `${liquidated} of ${outcomes.length}`}
-          </dd>
-        </div>
+        <Stat label="Account value then">
+          <Figure text={hypothetical.accountValue} field="hypotheticalValue" decimals={2} />
+        </Stat>
+        <Stat label="Change">
+          <SignedFigure text={hypothetical.change} field="hypotheticalChange" />
+          {changeRatio !== undefined && (
+            <>
+              {' '}
+              (<SignedFigure text={changeRatio} field="hypotheticalChangeRatio" /> %)
+            </>
+          )}
+        </Stat>
+        <Stat label="Unrealized profit then">
+          <SignedFigure text={hypothetical.unrealizedPnl} field="hypotheticalPnl" />
+        </Stat>
+        <Stat
+          label="Would be liquidated"
+          field="liquidatedCount"
+          tone={liquidated > 0 ? 'loss' : ''}
+        >
+          {liquidated === 0 ? 'none' : `${liquidated} of ${outcomes.length}`}
+        </Stat>
       </dl>
       <p class="muted small">
         Value and profit are those before anything is liquidated.

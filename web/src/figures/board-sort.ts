@@ -1,8 +1,9 @@
 /** The order of the board's rows: by a column, and still while the figures move. */
 
 import type { BoardFigures } from './board-figures.ts';
-import { compare, type Decimal, parseDecimal, subtract } from './decimal.ts';
+import { type Decimal, parseDecimal, subtract } from './decimal.ts';
 import { LEVELS } from './risk-levels.ts';
+import { compareKeys, type SortKey } from './sort-keys.ts';
 
 export const BOARD_COLUMN_NAMES = [
   ...(['account', 'value', 'change', 'risk', 'liquidation'] as const),
@@ -29,8 +30,6 @@ export interface SortedRow {
   readonly unlockTime: number | undefined;
 }
 
-type SortKey = string | Decimal | undefined;
-
 const parse = (text: string | undefined): Decimal | undefined =>
   text === undefined ? undefined : parseDecimal(text);
 
@@ -53,14 +52,6 @@ const LEVEL_STEP = 1_000_000_000;
 function riskOf({ verdict }: BoardFigures): Decimal {
   const level = verdict.cause === '' ? -1 : LEVELS.indexOf(verdict.level);
   return subtract({ units: BigInt(level * LEVEL_STEP), scale: 0 }, verdict.left);
-}
-
-function compareKeys(a: SortKey, b: SortKey, direction: number): number {
-  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  if (typeof a === 'string' || typeof b === 'string') {
-    return a === b ? 0 : direction * (a < b ? -1 : 1);
-  }
-  return direction * compare(a, b);
 }
 
 interface Keyed {

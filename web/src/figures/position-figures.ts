@@ -16,6 +16,7 @@ import {
   ZERO,
 } from './decimal.ts';
 import { formatDistance, levelOfDistance, TONES, type Tone } from './risk-levels.ts';
+import { compareKeys, type SortKey } from './sort-keys.ts';
 import { group } from './text.ts';
 
 /** The maximum number of decimals of a price, so that this quotient is exact. */
@@ -91,8 +92,6 @@ export interface Sort {
   readonly isDescending: boolean;
 }
 
-type SortKey = string | Decimal | undefined;
-
 const SORT_KEYS: Readonly<Record<ColumnName, (position: Position, dex: string) => SortKey>> = {
   coin: ({ coin }) => coin,
   dex: (_position, dex) => dex,
@@ -108,12 +107,6 @@ const SORT_KEYS: Readonly<Record<ColumnName, (position: Position, dex: string) =
   liquidation: (position) => distanceOf(position),
 };
 
-function compareKeys(a: SortKey, b: SortKey): number {
-  if (typeof a === 'string' || typeof b === 'string')
-    return String(a) < String(b) ? -1 : a === b ? 0 : 1;
-  return compare(a ?? ZERO, b ?? ZERO);
-}
-
 /** The keys of holdings, sorted by a column: stable, with missing figures last. */
 export function sortKeys(holdings: readonly Holding[], sort: Sort | undefined): string[] {
   if (sort === undefined) return holdings.map(keyOf);
@@ -123,11 +116,6 @@ export function sortKeys(holdings: readonly Holding[], sort: Sort | undefined): 
     key: pick(holding.position, holding.dex),
   }));
   const direction = sort.isDescending ? -1 : 1;
-  rows.sort((a, b) => {
-    if (a.key === undefined || b.key === undefined) {
-      return Number(a.key === undefined) - Number(b.key === undefined);
-    }
-    return direction * compareKeys(a.key, b.key);
-  });
+  rows.sort((a, b) => compareKeys(a.key, b.key, direction));
   return rows.map(({ name }) => name);
 }

@@ -1,24 +1,51 @@
-/** The browser's database, as promises. */
+/** A store of the browser's database, with promises. */
 
-/** Opens a database at the first use, and creates the database if it does not exist. */
-export function databaseOpener(
-  name: string,
-  create: (database: IDBDatabase) => void,
-): () => Promise<IDBDatabase> {
-  let opened: Promise<IDBDatabase> | undefined;
-  return () => {
-    opened ??= openDatabase(name, create);
-    return opened;
-  };
-}
+type Work<T> = (store: IDBObjectStore) => T | Promise<T>;
 
-function openDatabase(name: string, create: (database: IDBDatabase) => void): Promise<IDBDatabase> {
-  return new Promise((resolve, reject) => {
-    const request = indexedDB.open(name, 1);
-    request.onupgradeneeded = () => create(request.result);
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
+/**
+ * Opens its database at the first use, and creates the database if it does not exist. Where storage is
+ * switched off or full, nothing fails: values then live for this visit.
+ */
+export class BrowserStore {
+  readonly #database: string;
+  readonly #name: string;
+  readonly #create: (database: IDBDatabase) => void;
+  #opened: Promise<IDBDatabase> | undefined;
+
+  constructor(database: string, name: string, create: (database: IDBDatabase) => void) {
+    this.#database = database;
+    this.#name = name;
+    this.#create = create;
+  }
+
+  /** The result of the work, or `otherwise` if storage is not available. */
+  read<T>(otherwise: T, work: Work<T>): Promise<T> {
+    return this.#run('readonly', otherwise, work);
+  }
+
+  write(work: Work<unknown>): Promise<unknown> {
+    return this.#run<unknown>('readwrite', undefined, work);
+  }
+
+  clear(): Promise<unknown> {
+    return this.write((store) => settle(store.clear()));
+  }
+
+  async #run<T>(mode: IDBTransactionMode, otherwise: T, work: Work<T>): Promise<T> {
+    try {
+      this.#opened ??= this.#open();
+      const transaction = (await this.#opened).transaction(this.#name, mode);
+      return await work(transaction.objectStore(this.#name));
+    } catch {
+      return otherwise;
+    }
+  }
+
+  #open(): Promise<IDBDatabase> {
+    const request = indexedDB.open(this.#database, 1);
+    request.onupgradeneeded = () => this.#create(request.result);
+    return settle(request);
+  }
 }
 
 export function settle<T>(request: IDBRequest<T>): Promise<T> {

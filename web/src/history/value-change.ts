@@ -1,13 +1,6 @@
 /** How much the account value has changed over a range of the chart. */
 
-import {
-  absolute,
-  divideRounded,
-  formatDecimal,
-  parseDecimal,
-  RATIO_DECIMALS,
-  subtract,
-} from '../figures/decimal.ts';
+import { changeBetween } from '../figures/board-figures.ts';
 import type { Point, Range } from './value-history.ts';
 
 export interface ValueChange {
@@ -26,12 +19,10 @@ export function changeOver(
 ): ValueChange | undefined {
   const [first, last] = [points.at(0), points.at(-1)];
   if (first === undefined || last === undefined || first === last) return undefined;
-  const before = parseDecimal(first.value);
-  const amount = subtract(parseDecimal(last.value), before);
-  const ratio = divideRounded(amount, absolute(before), RATIO_DECIMALS);
+  const { amount, percent } = changeBetween(first.value, last.value);
   return {
-    amount: formatDecimal(amount),
-    ratio: ratio === undefined ? undefined : formatDecimal({ ...ratio, scale: ratio.scale - 2 }),
+    amount,
+    ratio: percent,
     // The first point may be older: its value was still the one when the range began.
     since: points[1].isAfterGap ? first.time : Math.max(first.time, last.time - retentionMs),
   };
