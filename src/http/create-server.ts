@@ -46,7 +46,6 @@ function serverOptions(settings: ServerParts['settings']): ServerOptions & Upgra
     requestTimeout: settings.requestTimeout,
     keepAliveTimeout: settings.idleTimeout,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    noDelay: true,
     // A request without a Host gets our error in place of Node's empty one.
     requireHostHeader: false,
     shouldUpgradeCallback: offersPush,
@@ -68,22 +67,22 @@ export function createInfoServer(parts: ServerParts): InfoServer {
     unfinished,
   });
   // Unlimited, since Node drops further headers silently; their total length has a limit.
-  server.maxHeadersCount = 0;
-  server.timeout = stalledMsMax(settings);
-  server.on('checkContinue', listener);
-  server.on('checkExpectation', listener);
+  server.http.maxHeadersCount = 0;
+  server.http.timeout = stalledMsMax(settings);
+  server.http.on('checkContinue', listener);
+  server.http.on('checkExpectation', listener);
   handleUpgradesAndErrors(server, parts);
   return server;
 }
 
 function handleUpgradesAndErrors(server: InfoServer, parts: ServerParts): void {
   const others = new UpgradesAndErrors(parts, (client, bytes) => server.passToNode(client, bytes));
-  server.on('clientError', (error, stream) => {
+  server.http.on('clientError', (error, stream) => {
     others.sendClientError(error, asRequestStream(stream));
   });
   // Later versions of Node pass a stream of their own around the request's.
-  server.on('upgrade', (request, _stream, head) => {
+  server.http.on('upgrade', (request, _stream, head) => {
     others.upgrade(request, asRequestStream(request.socket), head);
   });
-  server.on('connect', ({ socket }) => others.sendTunnelRefusal(asRequestStream(socket)));
+  server.http.on('connect', ({ socket }) => others.sendTunnelRefusal(asRequestStream(socket)));
 }

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { Admission } from '../../src/access/admission.ts';

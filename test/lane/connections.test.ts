@@ -1,8 +1,7 @@
 /** How long connections last and what they may hold, over real sockets: the same rules in both lanes. */
 
 import assert from 'node:assert/strict';
-import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';

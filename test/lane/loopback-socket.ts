@@ -4,7 +4,7 @@
  */
 
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Standing } from './memory-socket.ts';
 

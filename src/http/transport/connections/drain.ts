@@ -3,7 +3,7 @@
  * are closed, and those that are left at the deadline are destroyed.
  */
 
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 import type { ClientConnection } from './client-connection.ts';
 import type { OpenConnections } from './open-connections.ts';
 
@@ -26,7 +26,7 @@ export function drainServer(server: Server, connections: OpenConnections, timeou
   if (!connections.isDraining) closeOnceIdle(connections);
   const deadlineMs = performance.now() + timeoutMs * ACCEPT_SHARE_MAX;
   setImmediate(() => closeOnceAccepted(server, connections, deadlineMs));
-  const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const late = setTimeout(() => connections.destroyAll(), timeoutMs);
   server.once('close', () => clearTimeout(late));
 }
 

@@ -1,10 +1,11 @@
 /**
- * Node's HTTP server, given streams in place of sockets. A connection starts on the fast lane, if that
- * is on, and moves to Node's server at the first request that the lane does not read.
+ * Accepts connections, and hands requests to Node's HTTP server as streams in place of sockets. A connection
+ * starts on the fast lane, if that is on, and moves to Node's server at the first request that the lane does
+ * not read.
  */
 
-import { type RequestListener, Server, type ServerOptions } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { Server as ConnectionServer, type Socket } from 'node:net';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import { drainServer } from '../connections/drain.ts';
 import { OpenConnections, type OpenConnectionsParts } from '../connections/open-connections.ts';
@@ -24,25 +25,32 @@ export interface InfoServerParts {
 
 const NOTHING = Buffer.alloc(0);
 
-export class InfoServer extends Server {
+export class InfoServer extends ConnectionServer {
+  /** Parses requests. This server does not listen: the connections that it serves are handed to it. */
+  readonly http: Server;
   readonly #connections: OpenConnections;
   readonly #lane: FastLane | undefined;
   readonly #turnQueue = new TurnQueue();
   readonly #unfinished: UnfinishedBytes;
-  readonly #takeStream: (stream: RequestStream) => void;
 
   constructor({ options, listener, connections, lane, unfinished }: InfoServerParts) {
-    super(options, listener);
-    const [takeStream] = this.listeners('connection') as ((stream: RequestStream) => void)[];
-    this.off('connection', takeStream);
-    this.#takeStream = takeStream;
+    // A client may end its side of a connection before it has read the answer.
+    super({ allowHalfOpen: true, noDelay: true });
+    this.http = createServer(options, listener);
     this.#connections = new OpenConnections(connections);
     this.#unfinished = unfinished;
     if (lane !== undefined) {
       this.#lane = new FastLane(lane, (client, sent) => this.passToNode(client, sent));
     }
     this.on('connection', (socket: Socket) => this.#accept(socket));
-    this.on('close', () => this.#lane?.stop());
+    // Node checks the time limits of requests from this event on (docs/internals/private-hooks.md).
+    this.once('listening', () => this.http.emit('listening'));
+    this.once('close', () => this.#stop());
+  }
+
+  #stop(): void {
+    this.http.close();
+    this.#lane?.stop();
   }
 
   #accept(socket: Socket): void {
@@ -57,7 +65,7 @@ export class InfoServer extends Server {
     // Nobody would close its stream: the socket's last event has been.
     if (client.socket.destroyed) return;
     const stream = new RequestStream(client, this.#turnQueue, this.#unfinished);
-    this.#takeStream.call(this, stream);
+    this.http.emit('connection', stream);
     client.handleWith(stream);
     stream.start(head, rest);
   }
@@ -67,10 +75,8 @@ export class InfoServer extends Server {
     drainServer(this, this.#connections, timeoutMs);
   }
 
-  /** Does nothing: Node would close connections whose last response is still being sent. */
-  override closeIdleConnections(): void {}
-
-  override closeAllConnections(): void {
+  /** Destroys all connections, present and future. */
+  closeAllConnections(): void {
     this.#connections.destroyAll();
   }
 }
