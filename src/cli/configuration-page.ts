@@ -1,7 +1,14 @@
 /** Generates docs/reference/settings.md from the declared settings; run as a program, prints the page. */
 
 import { fileURLToPath } from 'node:url';
-import { describeFile, describeNeed, type Setting, type SettingGroup } from '../config/setting.ts';
+import { REMOVED_SETTINGS } from '../config/removed-settings.ts';
+import {
+  describeFile,
+  describeNeed,
+  type Setting,
+  type SettingGroup,
+  variableOf,
+} from '../config/setting.ts';
 import { SETTING_GROUPS } from './all-settings.ts';
 
 const INTRODUCTION = `# Settings
@@ -17,12 +24,19 @@ This page is generated from the \`settings.ts\` of each folder in \`src/\` by \`
 `;
 
 export function formatConfiguration(): string {
-  return [INTRODUCTION, ...SETTING_GROUPS.map(formatGroup)].join('\n');
+  return [INTRODUCTION, ...SETTING_GROUPS.map(formatGroup), formatRemoved()].join('\n');
 }
 
 function formatGroup({ title, settings }: SettingGroup): string {
   const rows = settings.map(formatRow).join('\n');
   return `## ${title}\n\n| flag | variable | default | meaning |\n|---|---|---|---|\n${rows}\n`;
+}
+
+function formatRemoved(): string {
+  const rows = REMOVED_SETTINGS.map(
+    ({ flag, reason }) => `| \`--${flag}\` | \`${variableOf(flag)}\` | ${reason} |`,
+  );
+  return `## Removed\n\n| flag | variable | reason |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 function formatRow(setting: Setting): string {

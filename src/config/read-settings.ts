@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { findLikelyName } from './likely-name.ts';
 import { findAbsentPart } from './needed-part.ts';
+import { describeRemoved, findRemovedVariables } from './removed-settings.ts';
 import {
   type Declarations,
   flagsOf,
@@ -117,7 +118,11 @@ function readAll<D extends Declarations>(
   { flags, environment, problems: found }: Sources,
 ): SettingValues<D> {
   const settings = listSettings(declarations);
-  const problems = [...findUnknownFlags(settings, flags), ...found];
+  const problems = [
+    ...findUnknownFlags(settings, flags),
+    ...findRemovedVariables(environment),
+    ...found,
+  ];
   const values: Record<string, unknown> = {};
   for (const setting of settings) {
     const { name } = setting;
@@ -141,6 +146,8 @@ function findUnknownFlags(settings: readonly Setting[], flags: Flags): string[] 
   return [...flags.keys()]
     .filter((flag) => !known.includes(flag))
     .map((flag) => {
+      const removed = describeRemoved(`--${flag}`);
+      if (removed !== undefined) return removed;
       const likely = findLikelyName(flag, known);
       const advice = likely === undefined ? '' : `, did you mean --${likely}?`;
       return `--${quote(flag).slice(1, -1)}: unknown flag${advice}`;

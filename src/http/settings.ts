@@ -1,9 +1,10 @@
 /** The settings of answering: requests, connections and push. */
 
 import type { Declarations, SettingValues } from '../config/setting.ts';
-import { bytes, count, explorerUrl, milliseconds, switchType } from '../config/value-types.ts';
+import { count, explorerUrl, milliseconds, switchType } from '../config/value-types.ts';
 import { FRESHNESS_SETTINGS } from '../replica/settings.ts';
 import { ANSWERING_UPSTREAM_SETTINGS } from '../upstream/settings.ts';
+import type { HttpLimits } from './limits.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -19,30 +20,6 @@ const SERVER_SETTINGS = {
     type: milliseconds({ from: 0, to: HOUR_MS }),
     default: 1000,
     help: 'how long a request waits for its Ledger-Min-Height (503 behind)',
-  },
-  bodyBytesMax: {
-    group: 'Requests and connections',
-    type: bytes({ from: 256, to: 1 << 26 }),
-    default: 65_536,
-    help: 'maximum size of the body of a request (413)',
-  },
-  headerBytesMax: {
-    group: 'Requests and connections',
-    type: bytes({ from: 1024, to: 1 << 20 }),
-    default: 16_384,
-    help: 'maximum size of the request line and all headers of a request together (431)',
-  },
-  headerTimeout: {
-    group: 'Requests and connections',
-    type: milliseconds({ from: 100, to: HOUR_MS }),
-    default: 10_000,
-    help: 'deadline for the headers of a request (408)',
-  },
-  requestTimeout: {
-    group: 'Requests and connections',
-    type: milliseconds({ from: 100, to: HOUR_MS }),
-    default: 15_000,
-    help: 'deadline for a whole request (408), or for a message on a push connection',
   },
   idleTimeout: {
     group: 'Requests and connections',
@@ -95,18 +72,6 @@ const PUSH_SETTINGS = {
     default: 20_000,
     help: 'maximum number of subscriptions per key',
   },
-  pushBacklogMax: {
-    group: 'Push',
-    type: bytes({ from: 65_536, to: 1 << 30 }),
-    default: 4_194_304,
-    help: 'maximum number of unread bytes of a push connection; with more, the connection is closed',
-  },
-  pushStallTimeout: {
-    group: 'Push',
-    type: milliseconds({ from: 100, to: HOUR_MS }),
-    default: 20_000,
-    help: 'how long a push connection may leave data unread, or a ping unanswered',
-  },
 } as const satisfies Declarations;
 
 /** All settings that decide how requests are accepted and answered. */
@@ -116,4 +81,5 @@ export const HTTP_SETTINGS = {
   ...SERVER_SETTINGS,
   ...PUSH_SETTINGS,
 } as const satisfies Declarations;
-export type HttpSettings = SettingValues<typeof HTTP_SETTINGS>;
+/** What operators choose, and our own limits. */
+export type HttpSettings = SettingValues<typeof HTTP_SETTINGS> & HttpLimits;

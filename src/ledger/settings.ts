@@ -70,13 +70,6 @@ export const NATS_WAIT_SETTINGS = {
 
 export const LEDGER_WRITER_SETTINGS = {
   ...STORAGE_SETTINGS,
-  ledgerRetry: {
-    group: 'Ledger on NATS',
-    type: milliseconds({ from: 0, to: HOUR_MS }),
-    needs: ['writer', 'nats'],
-    default: 30_000,
-    help: 'how long to retry an append that NATS does not acknowledge',
-  },
   acceptLoss: {
     group: 'Ledger on NATS',
     type: switchType,

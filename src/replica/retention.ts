@@ -20,7 +20,8 @@ export interface Retention {
 
 /** Undefined if every block is kept. */
 export function retentionOf(settings: RetentionSettings): Retention | undefined {
-  const { keepBlocks, keepDays } = settings;
+  const { keepBlocks } = settings;
+  const keepDays = settings.keepDays === 0 ? undefined : settings.keepDays;
   return keepBlocks === undefined && keepDays === undefined ? undefined : { keepBlocks, keepDays };
 }
 

@@ -28,10 +28,10 @@ export const RETENTION_SETTINGS = {
   },
   keepDays: {
     group: 'Snapshots and retention',
-    type: count({ from: 1, to: 100_000 }),
+    type: count({ from: 0, to: 100_000 }),
     needs: ['writer'],
     default: undefined,
-    help: 'prune blocks N days older than the newest, never past the oldest snapshot (default: keep all)',
+    help: 'prune blocks N days older than the newest, never past the oldest snapshot or the end of the archive; 0 to keep all (default: keep all; a follower keeps 7 days)',
   },
 } as const satisfies Declarations;
 

@@ -17,6 +17,9 @@ import type { LedgerWriterSettings, StorageSettings } from '../ledger/settings.t
 import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';
 import { SnapshotFolder } from './snapshot-folder.ts';
 
+/** Longer than NATS needs to elect a leader or to restart. After that, a service manager starts us again. */
+const APPEND_RETRY_MS = 30_000;
+
 export interface Storage<L extends Ledger = Ledger> {
   readonly ledger: L;
   readonly snapshots: SnapshotFolder;
@@ -47,7 +50,7 @@ export function openStorageWriter(
         () =>
           openJetStreamLedgerWriter({
             ...nats,
-            retryMs: settings.ledgerRetry,
+            retryMs: APPEND_RETRY_MS,
             acceptsLoss: settings.acceptLoss,
           }),
         nats,

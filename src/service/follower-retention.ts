@@ -1,10 +1,9 @@
-/** Which blocks a follower drops: its ledger grows by itself, so it is pruned unless told otherwise. */
+/** Which blocks a follower drops: its ledger grows by itself, so the follower prunes by default. */
 
 import { readArchivedHeight } from '../archive/archived-height.ts';
 import type { CheckpointOptions } from '../feed/checkpoints.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { retentionOf } from '../replica/retention.ts';
-import type { FollowSettings } from '../upstream/settings.ts';
 
 /** A ledger that was never pruned is pruned in steps: the exchange is not recorded meanwhile. */
 const PRUNED_AT_ONCE = 100_000;
@@ -14,14 +13,15 @@ export type FollowerRetention = Pick<
   'retention' | 'blocksMax' | 'archivedHeight'
 >;
 
-export function followerRetention(
-  settings: FeedSettings & Pick<FollowSettings, 'followKeepDays'>,
-): FollowerRetention {
-  const { ledger, data, followKeepDays } = settings;
+/** A follower keeps the blocks of a week, unless the settings say otherwise. */
+const KEEP_DAYS = 7;
+
+export function followerRetention(settings: FeedSettings): FollowerRetention {
+  const { ledger, data, keepBlocks, keepDays } = settings;
   // On NATS, the limits of the stream prune.
   if (ledger !== undefined) return {};
-  const byDefault = { keepDays: followKeepDays, keepBlocks: undefined };
-  const retention = retentionOf(settings) ?? (followKeepDays === 0 ? undefined : byDefault);
+  const isChosen = keepBlocks !== undefined || keepDays !== undefined;
+  const retention = retentionOf(isChosen ? settings : { ...settings, keepDays: KEEP_DAYS });
   return {
     retention,
     blocksMax: PRUNED_AT_ONCE,

@@ -5,14 +5,13 @@ import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
-import type { FollowSettings } from '../upstream/settings.ts';
 import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
 import { ServiceFeed } from './service-feed.ts';
 import { unlessStopped } from './stop-deadline.ts';
 
 export interface FollowerOptions {
-  readonly settings: FeedSettings & Pick<FollowSettings, 'followKeepDays'>;
+  readonly settings: FeedSettings;
   readonly feed: Feed & WantedHandler;
   readonly log: Logger;
   readonly signal: AbortSignal;

@@ -17,7 +17,6 @@ import { checkStreamRoom } from '../replica/stream-room.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
 import type { FollowFeed } from '../upstream/follower/follow-feed.ts';
-import type { FollowSettings } from '../upstream/settings.ts';
 import { type AdminOptions, type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { withDiskWarnings } from './disk-watch.ts';
@@ -33,6 +32,8 @@ import { runWorker, type WorkerOptions } from './worker.ts';
 
 export interface ServiceOptions {
   readonly settings: ServiceSettings;
+  /** Other limits than HTTP_LIMITS, for tests. */
+  readonly limits?: WorkerOptions['limits'];
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -132,7 +133,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
 }
 
 type FollowingOptions = ServiceOptions & {
-  readonly settings: ServiceFeedOptions['settings'] & Pick<FollowSettings, 'followKeepDays'>;
+  readonly settings: ServiceFeedOptions['settings'];
   /** Not called in a worker. */
   openFeed(): Promise<FollowFeed>;
 };
@@ -162,7 +163,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   });
 }
 
-async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Promise<void> {
+async function runWorkerProcess({ settings, limits, log, signal }: ServiceOptions): Promise<void> {
   const budgets = new Budgets();
   new AggregatorRegistry(); // Answers the supervisor when it collects metrics.
   const supervisor = new SupervisorLink();
@@ -172,6 +173,7 @@ async function runWorkerProcess({ settings, log, signal }: ServiceOptions): Prom
   try {
     await runWorker({
       settings,
+      limits,
       log,
       signal: AbortSignal.any([signal, supervisor.stop]),
       budgets,
@@ -191,7 +193,7 @@ interface WithArchivers {
 }
 
 function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
-  const { settings, log, signal, archivers } = options;
+  const { settings, limits, log, signal, archivers } = options;
   const worker: ServiceProcess = { role: 'worker', pid: process.pid };
   addMemoryMetrics(register, () => [worker, ...archivers()]);
   return withChargeChannel(settings, async (others) => {
@@ -208,7 +210,7 @@ function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
     const budgets = new Budgets();
     const stopSharing = shareBudgets(budgets, others === undefined ? [] : [others]);
     try {
-      await runToDeadline({ settings, log, signal, budgets, offerSnapshots });
+      await runToDeadline({ settings, limits, log, signal, budgets, offerSnapshots });
     } finally {
       stopSharing();
       admin.close();

@@ -13,6 +13,7 @@ import { openKeysForReading } from '../access/open-key-store.ts';
 import { ArchiveLink } from '../archive/archive-link.ts';
 import { Answers } from '../http/answering/answers.ts';
 import { createInfoServer } from '../http/create-server.ts';
+import { HTTP_LIMITS, type HttpLimits } from '../http/limits.ts';
 import { Push } from '../http/push/push.ts';
 import type { InfoServer } from '../http/transport/node/info-server.ts';
 import { type FeedFailure, LiveState } from '../replica/live-state.ts';
@@ -35,6 +36,8 @@ import type { WorkerSettings } from './settings.ts';
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
+  /** Other limits than HTTP_LIMITS, for tests. */
+  readonly limits?: Partial<HttpLimits> | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
@@ -125,7 +128,8 @@ function assemble(
   { storage, store, wanted, history, disk }: Sources,
   options: WorkerOptions,
 ): Parts {
-  const { settings, log, budgets, registry = register } = options;
+  const { log, budgets, registry = register } = options;
+  const settings = { ...HTTP_LIMITS, ...options.limits, ...options.settings };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const readDisk = () => disk?.report;

@@ -129,13 +129,6 @@ export const FOLLOW_SETTINGS = {
     default: 60_000,
     help: 'how often marks are recorded of markets in which no followed account has a position; 0 to record each mark',
   },
-  followKeepDays: {
-    group: 'Snapshots and retention',
-    type: count({ from: 0, to: 100_000 }),
-    needs: ['follower'],
-    default: 7,
-    help: 'without --keep-blocks and --keep-days, prune blocks N days older than the newest, never past the oldest snapshot or the end of the archive; 0 to keep all',
-  },
   followUsersMax: {
     group: 'Follow an exchange',
     type: count({ from: 0, to: 1000 }),
@@ -164,22 +157,8 @@ export const FOLLOW_SETTINGS = {
     default: undefined,
     help: 'weights of the server by type of question, if they differ from those of the public server; "default" is for all other types',
   },
-  followForget: {
-    group: 'Follow an exchange',
-    type: milliseconds({ from: 1000 }),
-    needs: ['follower'],
-    default: HOUR_MS,
-    help: 'stop reading an account that no client has asked for during this time',
-  },
   followWait: ANSWERING_UPSTREAM_SETTINGS.followWait,
   forward: ANSWERING_UPSTREAM_SETTINGS.forward,
-  forwardKeep: {
-    group: 'Follow an exchange',
-    type: milliseconds({ from: 0, to: HOUR_MS }),
-    needs: ['follower'],
-    default: 1000,
-    help: 'how long the answer to a forwarded question is reused for other clients',
-  },
 } as const satisfies Declarations;
 
 export type ProbeSettings = SettingValues<typeof PROBE_SETTINGS>;

@@ -33,7 +33,6 @@ const LEDGER: [flag: string, rest: string][] = [
   ...NATS,
 ];
 const LEDGER_WRITER: [flag: string, rest: string][] = [
-  ['--ledger-retry MS', '(PERPINFO_LEDGER_RETRY; default 30000)'],
   ['--accept-loss', '(PERPINFO_ACCEPT_LOSS; default false)'],
 ];
 const UPSTREAM: [flag: string, rest: string][] = [
@@ -52,7 +51,7 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--snapshot-every N', '(PERPINFO_SNAPSHOT_EVERY; default 10000)'],
     ['--snapshot-keep N', '(PERPINFO_SNAPSHOT_KEEP; default 10)'],
     ['--keep-blocks N', '(default: keep all) (PERPINFO_KEEP_BLOCKS)'],
-    ['--keep-days N', '(default: keep all) (PERPINFO_KEEP_DAYS)'],
+    ['--keep-days N', '(default: keep all; a follower keeps 7 days) (PERPINFO_KEEP_DAYS)'],
     ['--block-bytes-max BYTES', '(PERPINFO_BLOCK_BYTES_MAX; default 1048576)'],
     ['--ahead-max MS', '(PERPINFO_AHEAD_MAX; default 300000)'],
     ...LEDGER,

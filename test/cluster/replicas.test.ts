@@ -254,7 +254,7 @@ test('an append retries without NATS, and gives up in the end', LONG_ONLY, async
   const own = await startNats();
   context.after(() => own.stop());
   const address = own.address('bound');
-  const program = start(['append', '--ledger', address, '--ledger-retry', '20000']);
+  const program = start(['append', '--ledger', address]);
   program.child.stdin.write(joinLines(lines.slice(0, 10)));
   await program.untilWritten('durable 10');
   await own.servers[0].kill();
@@ -264,7 +264,7 @@ test('an append retries without NATS, and gives up in the end', LONG_ONLY, async
   await program.untilWritten('durable 20');
   program.child.stdin.end();
   assert.equal((await program.ended).code, 0);
-  const hasty = start(['append', '--ledger', address, '--ledger-retry', '1000']);
+  const hasty = start(['append', '--ledger', address], {}, 120_000);
   hasty.child.stdin.write(joinLines(lines.slice(20, 21)));
   await hasty.untilWritten('durable 21');
   await own.servers[0].kill();

@@ -6,7 +6,8 @@ import { ALL_DECLARATIONS, ALL_SETTINGS } from '../../src/cli/all-settings.ts';
 import { loadAllCommands, loadCommand } from '../../src/cli/commands.ts';
 import { adviseOn } from '../../src/config/advice.ts';
 import { splitArguments } from '../../src/config/read-settings.ts';
-import { flagsOf, listSettings, variablesOf } from '../../src/config/setting.ts';
+import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
+import { flagsOf, listSettings, variableOf, variablesOf } from '../../src/config/setting.ts';
 import { fencedBlocks, listDocuments, readDocument } from './documents.ts';
 
 /** Up to what the shell reads itself: a pipe, a redirection, a comment, the end of the line. */
@@ -56,7 +57,8 @@ test('an address with a key in it is noticed among the commands', () => {
 });
 
 test('variables that the documents show are read', () => {
-  const known = ALL_SETTINGS.flatMap(variablesOf);
+  const removed = REMOVED_SETTINGS.map(({ flag }) => variableOf(flag));
+  const known = [...ALL_SETTINGS.flatMap(variablesOf), ...removed];
   for (const name of PAGES) {
     for (const [variable] of readDocument(name).matchAll(/PERPINFO_\w*[A-Z]/g)) {
       assert.ok(known.includes(variable), `${name}: ${variable}`);

@@ -21,9 +21,9 @@ type Source = readonly [unit: Unit, name: string];
 const ROWS: Readonly<Record<string, readonly Source[]>> = {
   connections: [['count', 'connectionsMax']],
   'connections to the admin port': [['count', 'service/admin.ts CONNECTIONS_MAX']],
-  'address and headers, in any number': [['bytes', 'headerBytesMax']],
-  'time to send address and headers': [['ms', 'headerTimeout']],
-  body: [['bytes', 'bodyBytesMax']],
+  'address and headers, in any number': [['bytes', 'http/limits.ts HEADER_BYTES_MAX']],
+  'time to send address and headers': [['ms', 'http/limits.ts HEADER_TIMEOUT_MS']],
+  body: [['bytes', 'http/limits.ts BODY_BYTES_MAX']],
   'colons and opening brackets of a body or message, each; commas': [
     ['count', 'http/message/parse-limits.ts MARKS_MAX'],
     ['count', 'http/message/parse-limits.ts COMMAS_MAX'],
@@ -43,7 +43,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'bytes of a longer body that are read and dropped': [
     ['bytes', 'http/message/request-head.ts DISCARDED_BYTES_MAX'],
   ],
-  'time for a whole request': [['ms', 'requestTimeout']],
+  'time for a whole request': [['ms', 'http/limits.ts REQUEST_TIMEOUT_MS']],
   'time between requests, or with a response unread': [['ms', 'idleTimeout']],
   'pipelined requests answered at once': [
     ['count', 'http/transport/lane/lane-responder.ts SHARE_REQUESTS_MAX'],
@@ -112,13 +112,13 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'log lines that cannot be written': [['bytes', 'service/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
   subscriptions: [['count', 'pushSubscriptionsMax']],
-  message: [['bytes', 'bodyBytesMax']],
+  message: [['bytes', 'http/limits.ts BODY_BYTES_MAX']],
   'fragments of a message': [['count', 'http/transport/websocket/handshake.ts FRAGMENTS_MAX']],
   'reads for one message': [
     ['count', 'http/transport/websocket/handshake.ts FRAGMENTS_MAX'],
     ['count', 'http/transport/websocket/handshake.ts READ_BYTES_MIN'],
   ],
-  'time for a message': [['ms', 'requestTimeout']],
+  'time for a message': [['ms', 'http/limits.ts REQUEST_TIMEOUT_MS']],
   'pings, and pongs without a ping of the server': [
     ['count', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_MAX'],
     ['perMs', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_PER_MS'],
@@ -132,8 +132,8 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['bytes', 'http/push/connection-subscriptions.ts GATHERED_BYTES_MAX'],
   ],
   'bytes composed for several connections': [['bytes', 'http/push/schedule.ts GATHERED_BYTES_MAX']],
-  'unread bytes': [['bytes', 'pushBacklogMax']],
-  'time that bytes are unread': [['ms', 'pushStallTimeout']],
+  'unread bytes': [['bytes', 'http/limits.ts PUSH_BACKLOG_BYTES_MAX']],
+  'time that bytes are unread': [['ms', 'http/limits.ts PUSH_STALL_TIMEOUT_MS']],
 };
 
 const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
@@ -151,7 +151,9 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   ],
   'followed accounts': [['count', 'upstream/follower/follow-session.ts WATCHED_MAX']],
   'cached modes of accounts': [['count', 'upstream/follower/accounts/mode-reader.ts USERS_MAX']],
-  'time without a request for an account': [['ms', 'followForget']],
+  'time without a request for an account': [
+    ['ms', 'upstream/follower/open-follow-feed.ts FORGET_MS'],
+  ],
   'accounts that are subscribed to': [['count', 'followUsersMax']],
   'accounts read at the same time because they are due': [
     ['count', 'upstream/follower/follow-session.ts READS_MAX'],
@@ -168,7 +170,7 @@ const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'cached answers to forwarded questions': [
     ['count', 'upstream/client/answers/answer-cache.ts ANSWERS_MAX'],
     ['bytes', 'upstream/client/answers/answer-cache.ts BYTES_MAX'],
-    ['ms', 'forwardKeep'],
+    ['ms', 'upstream/follower/open-follow-feed.ts SHARED_MS'],
   ],
   'log lines about accounts': [
     ['count', 'upstream/follower/follow-audit.ts LINES_MAX'],
@@ -424,13 +426,13 @@ test('every setting that limits clients has a row', () => {
 test('the check finds what it looks for', () => {
   const table = new Map([
     ['connections', { limit: '2,000', setting: '`--connections-max`' }],
-    ['body', { limit: '64 KiB', setting: 'fixed' }],
+    ['body', { limit: '32 KiB', setting: 'fixed' }],
     ['made up', { limit: '1', setting: 'fixed' }],
   ]);
   const { connections, body, message } = ROWS;
   assert.deepEqual(findFaults(table, { connections, body, message }), [
     'connections: 2,000 by `--connections-max`, in the code 20,000 by `--connections-max`',
-    'body: 64 KiB by fixed, in the code 64 KiB by `--body-bytes-max`',
+    'body: 32 KiB by fixed, in the code 64 KiB by fixed',
     'message: no row',
     'made up: not in the code',
   ]);

@@ -31,8 +31,9 @@ const STOP_TIMEOUT_MS = 3_000;
 /** What a stop may take beside its deadline, on a machine that does something else too. */
 const STOP_SLACK_MS = 10_000;
 
+const LIMITS = { headerTimeout: 5000, requestTimeout: 5000 };
 const FLAGS = [
-  ...['--idle-timeout', '5000', '--header-timeout', '5000', '--request-timeout', '5000'],
+  ...['--idle-timeout', '5000'],
   ...['--min-height-wait', '50', '--stop-timeout', String(STOP_TIMEOUT_MS)],
   // Whether an honest client is answered is asked here, however busy the machine is.
   ...['--overload-delay', '60000', '--push-connections-max', '10000'],
@@ -138,7 +139,7 @@ const LANES: [name: string, flags: string[]][] = [
 
 for (const [lane, flags] of shareOut(LANES, 1)) {
   test(`hostile conversations harm nobody (${lane}) ${SEED_NOTE}`, ALSO_LONG, async (t) => {
-    const service = await startService(t, [...FLAGS, ...flags]);
+    const service = await startService(t, [...FLAGS, ...flags], LIMITS);
     const subjects = { key: service.key, asset: await findAsset(service.port) };
     await attack({ service, subjects, count: WARM_UP, seed: `warm up ${SEED}` });
     await untilAlone(service);

@@ -13,6 +13,7 @@ import { readSettings } from '../../src/config/read-settings.ts';
 import { Answers } from '../../src/http/answering/answers.ts';
 import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import { createInfoServer } from '../../src/http/create-server.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { Push } from '../../src/http/push/push.ts';
 import { HTTP_SETTINGS, type HttpSettings } from '../../src/http/settings.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
@@ -118,7 +119,12 @@ export function createInProcess(
   { settings: changed = {}, budgets = new Budgets(), wanted, history }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
-  const settings = { ...readSettings(HTTP_SETTINGS, new Map(), {}), ...PATIENT, ...changed };
+  const settings = {
+    ...HTTP_LIMITS,
+    ...readSettings(HTTP_SETTINGS, new Map(), {}),
+    ...PATIENT,
+    ...changed,
+  };
   const load = new LoadGauge(settings.overloadDelay);
   const metrics = new Metrics(registry);
   const logged: LogLine[] = [];

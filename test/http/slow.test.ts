@@ -15,9 +15,8 @@ import { ALSO_LONG, LONG_ONLY, scale, shareOut } from '../scale.ts';
 
 const HEADER_TIMEOUT_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2000;
-const LIMITS = [
-  ...['--header-timeout', String(HEADER_TIMEOUT_MS)],
-  ...['--request-timeout', String(REQUEST_TIMEOUT_MS)],
+const LIMITS = { headerTimeout: HEADER_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS };
+const FLAGS = [
   ...['--idle-timeout', '1000', '--min-height-wait', '0'],
   // How long an ordinary client waits is measured here, whatever else the machine has to do.
   ...['--overload-delay', '60000'],
@@ -170,7 +169,7 @@ for (const [lane, flags] of shareOut(LANES, 0)) {
     ...ALSO_LONG,
     timeout: 60_000,
   }, async (t) => {
-    const service = await startService(t, [...LIMITS, ...flags]);
+    const service = await startService(t, [...FLAGS, ...flags], LIMITS);
     await Promise.all([checkSlowClients(service), checkNeverReading(service)]);
   });
 }
@@ -181,7 +180,7 @@ test(
   'idle connections, however many, are closed, others are served throughout',
   LONG_ONLY,
   async (t) => {
-    const service = await startService(t, LIMITS);
+    const service = await startService(t, FLAGS, LIMITS);
     let isOver = false;
     const asking = askThroughout(service, () => isOver);
     const idle: RawClient[] = [];
@@ -200,7 +199,7 @@ const CONNECTIONS_MAX = 20;
 for (const workers of [1, 2]) {
   test(`connections over the limit are closed at once, with ${workers} at work`, async (t) => {
     const limit = ['--connections-max', String(CONNECTIONS_MAX), '--workers', String(workers)];
-    await checkConnectionsMax(await startService(t, [...LIMITS, ...limit]), workers);
+    await checkConnectionsMax(await startService(t, [...FLAGS, ...limit], LIMITS), workers);
   });
 }
 

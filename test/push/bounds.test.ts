@@ -29,10 +29,8 @@ const service = await startService(
   { after },
   {
     data,
-    flags: [
-      ...['--max-age', '0', '--push-stall-timeout', '3000', '--idle-timeout', '3600000'],
-      ...['--request-timeout', String(MESSAGE_MS_MAX)],
-    ],
+    flags: ['--max-age', '0', '--idle-timeout', '3600000'],
+    limits: { pushStallTimeout: 3000, requestTimeout: MESSAGE_MS_MAX },
   },
 );
 await service.untilCaughtUp(lines.length);

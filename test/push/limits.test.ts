@@ -316,8 +316,9 @@ test(
     const folder = place('slow');
     const ledger = await openSteppedLedger(context, folder);
     await ledger.append(lineOf(1));
-    const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
-    const slowed = await startService(context, { data: folder, flags });
+    const flags = ['--max-age', '0', '--push-interval', '0'];
+    const limits = { pushStallTimeout: 60_000 };
+    const slowed = await startService(context, { data: folder, flags, limits });
     await slowed.untilCaughtUp(1);
     const { secret: key } = await createLiveKey(slowed, { folder });
     const client = new PushClient(openSocket({ port: slowed.port, key }));
@@ -347,9 +348,9 @@ test('a client that does not read at all is cut off, by time or by bytes', async
   const folder = place('stalled');
   const ledger = await openSteppedLedger(context, folder);
   await ledger.append(lineOf(1));
-  const limits = ['--push-stall-timeout', '500', '--push-backlog-max', '1000000'];
-  const flags = ['--max-age', '0', '--push-interval', '0', ...limits];
-  const impatient = await startService(context, { data: folder, flags });
+  const limits = { pushStallTimeout: 500, pushBacklogMax: 1_000_000 };
+  const flags = ['--max-age', '0', '--push-interval', '0'];
+  const impatient = await startService(context, { data: folder, flags, limits });
   await impatient.untilCaughtUp(1);
   const { secret: key } = await createLiveKey(impatient, { folder });
   const stalled = await connectStalled(context, impatient, key);
@@ -374,8 +375,9 @@ test('an answer longer than a client may leave unread is refused, and the connec
   const folder = place('long');
   const ledger = await openSteppedLedger(context, folder);
   await ledger.append(lineOf(1));
-  const flags = ['--max-age', '0', '--push-backlog-max', '65536'];
-  const small = await startService(context, { data: folder, flags });
+  const flags = ['--max-age', '0'];
+  const limits = { pushBacklogMax: 65_536 };
+  const small = await startService(context, { data: folder, flags, limits });
   await small.untilCaughtUp(1);
   const { secret: key } = await createLiveKey(small, { folder });
   const client = await connectPush(context, { port: small.port, key });
@@ -405,8 +407,9 @@ test(
     const folder = place('paused');
     const ledger = await openSteppedLedger(context, folder);
     for (const line of lines) await ledger.append(line);
-    const flags = ['--max-age', '0', '--push-interval', '0', '--push-stall-timeout', '60000'];
-    const paused = await startService(context, { data: folder, flags });
+    const flags = ['--max-age', '0', '--push-interval', '0'];
+    const limits = { pushStallTimeout: 60_000 };
+    const paused = await startService(context, { data: folder, flags, limits });
     await paused.untilCaughtUp(lines.length);
     const { secret: key } = await createLiveKey(paused, { folder });
     const client = await connectPush(context, { port: paused.port, key });

@@ -8,12 +8,11 @@ import { FEED_SETTINGS } from '../../src/feed/settings.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { followerRetention } from '../../src/service/follower-retention.ts';
 import { ServiceFeed } from '../../src/service/service-feed.ts';
-import { FOLLOW_SETTINGS } from '../../src/upstream/settings.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { archiveOnce } from '../archive/archived.ts';
 
 const DAY_MS = 86_400_000;
-const SETTINGS = { ...FEED_SETTINGS, followKeepDays: FOLLOW_SETTINGS.followKeepDays };
+const SETTINGS = FEED_SETTINGS;
 
 /** Writes empty blocks, one a day and each with a snapshot, as a follower; returns its warnings. */
 async function write(
@@ -61,10 +60,10 @@ test('a follower keeps the blocks of a week, unless it is told otherwise', async
     return firstOf(data);
   };
   assert.equal(await first(), 30 - 7);
-  assert.equal(await first({ 'follow-keep-days': '20' }), 30 - 20);
+  assert.equal(await first({ 'keep-days': '20' }), 30 - 20);
   assert.equal(await first({ 'keep-days': '3' }), 30 - 3);
   assert.equal(await first({ 'keep-blocks': '25' }), 30 - 24);
-  assert.equal(await first({ 'follow-keep-days': '0' }), 1);
+  assert.equal(await first({ 'keep-days': '0' }), 1);
 });
 
 test('a follower never drops blocks that the archive does not have yet, and says so', async (t) => {

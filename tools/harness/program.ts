@@ -5,7 +5,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import { MAIN } from './paths.ts';
+
+const LIMITED_SERVICE = path.join(import.meta.dirname, 'limited-service.js');
 
 /** A run that takes longer is killed, and its test fails on the signal. */
 const RUN_MS_MAX = 60_000;
@@ -97,6 +100,17 @@ export function start(
   runMsMax?: number,
 ): Program {
   return new Program([process.execPath, MAIN, ...withoutOverruled(args)], variables, runMsMax);
+}
+
+/** `perpinfo serve` with these limits in place of those that the program has. */
+export function startLimited(
+  limits: Partial<HttpLimits>,
+  args: readonly string[],
+  variables?: Record<string, string>,
+  runMsMax?: number,
+): Program {
+  const program = [process.execPath, LIMITED_SERVICE, JSON.stringify(limits)];
+  return new Program([...program, ...withoutOverruled(args)], variables, runMsMax);
 }
 
 /** A flag is left out with what follows it, up to the next flag. */

@@ -9,8 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
-import { createPlaces, type Outcome, type Program, start } from './program.ts';
+import { createPlaces, type Outcome, type Program, start, startLimited } from './program.ts';
 
 const place = createPlaces();
 
@@ -189,6 +190,8 @@ export interface ServiceOptions {
   data: string;
   workers?: number;
   flags?: readonly string[];
+  /** Limits of HTTP in place of those that the program has. */
+  limits?: Partial<HttpLimits>;
   /** Of its environment. */
   variables?: Record<string, string>;
   /** Where a test takes longer than most: after so long the service is killed. */
@@ -198,13 +201,17 @@ export interface ServiceOptions {
 /** Starts the service on ports that the system picks, and waits until every worker listens. */
 export async function startService(
   context: Cleanup,
-  { data, workers = 1, flags = [], variables, runMsMax }: ServiceOptions,
+  { data, workers = 1, flags = [], limits, variables, runMsMax }: ServiceOptions,
 ): Promise<RunningService> {
   const ports = ['--port', '0', '--admin-port', '0'];
   // How a busy machine slows the service down is not what is tested; a flag that follows wins.
   const patience = ['--overload-delay', '60000'];
   const choice = ['--data', data, '--workers', `${workers}`];
-  const program = start(['serve', ...choice, ...ports, ...patience, ...flags], variables, runMsMax);
+  const args = [...choice, ...ports, ...patience, ...flags];
+  const program =
+    limits === undefined
+      ? start(['serve', ...args], variables, runMsMax)
+      : startLimited(limits, args, variables, runMsMax);
   const service = new RunningService(program);
   context.after(async () => void (await service.stop()));
   await until('the service to listen', () => {

@@ -3,9 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
 import { readOwnBytes } from './processes.ts';
-import { type Outcome, type Program, start } from './program.ts';
+import { type Outcome, type Program, start, startLimited } from './program.ts';
 import { exchange, type RawResponse } from './raw-client.ts';
 import type { Cleanup } from './running.ts';
 import { simulateLines } from './simulated-lines.ts';
@@ -58,11 +59,15 @@ const RUN_MS_MAX = 200_000;
 export async function startService(
   context: Cleanup,
   flags: readonly string[] = [],
+  limits?: Partial<HttpLimits>,
 ): Promise<Service> {
   const removals: (() => Promise<void> | void)[] = [];
   const data = await prepareData({ after: (remove) => removals.push(remove) });
-  const args = ['serve', '--data', data.folder, ...FLAGS, ...flags];
-  const program = start(args, PATIENT, RUN_MS_MAX);
+  const args = ['--data', data.folder, ...FLAGS, ...flags];
+  const program =
+    limits === undefined
+      ? start(['serve', ...args], PATIENT, RUN_MS_MAX)
+      : startLimited(limits, args, PATIENT, RUN_MS_MAX);
   context.after(async () => {
     program.child.kill('SIGKILL');
     await program.ended;

@@ -207,7 +207,7 @@ export class PushConnection {
     if (bytes <= backlogBytesMax) return undefined;
     const message =
       `type: the answer takes ${bytes} bytes, expected at most ${backlogBytesMax} on a push ` +
-      'connection (--push-backlog-max): ask for less, or over HTTP';
+      'connection: ask for less, or over HTTP';
     return new RequestError('invalid_field', message, 'type');
   }
 

@@ -23,6 +23,11 @@ const FORWARD_SHARE = 0.25;
 const SUBSCRIPTIONS_MAX = 1_000;
 const MESSAGES_MAX = 2_000;
 
+/** An account that no client asked for in this time is no longer read; asking again resumes that. */
+const FORGET_MS = 3_600_000;
+/** How long an answer is reused for other clients. Longer where the budget is short. */
+const SHARED_MS = 1_000;
+
 export async function openFollowFeed(
   url: URL,
   settings: FollowFeedSettings,
@@ -49,7 +54,7 @@ export async function openFollowFeed(
         : new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
     settings: sessionSettingsOf(settings),
     intervalMs: settings.followInterval,
-    forwardKeepMs: settings.forwardKeep,
+    forwardKeepMs: SHARED_MS,
     redact,
     log,
     clock: SYSTEM_CLOCK,
@@ -73,9 +78,9 @@ const WAIT_SHARE = 0.75;
 function sessionSettingsOf(settings: FollowFeedSettings): SessionSettings {
   return {
     sweepMs: settings.followSweep,
-    forgetMs: settings.followForget,
+    forgetMs: FORGET_MS,
     waitMs: settings.followWait * WAIT_SHARE,
-    sharedMs: settings.forwardKeep,
+    sharedMs: SHARED_MS,
     usersMax: settings.followUsersMax,
     marksEveryMs: settings.followMarks,
     aheadMsMax: settings.aheadMax,
