@@ -1,0 +1,21 @@
+/** What the person can do on the page. main.tsx implements all actions. */
+
+import type { ChartActions } from './account/account.tsx';
+import type { BoardActions } from './board/board.tsx';
+import type { Sort } from './figures/position-figures.ts';
+import type { Move } from './figures/what-if.ts';
+import type { TimeActions } from './time-bar.tsx';
+
+export interface Actions extends BoardActions, ChartActions, TimeActions {
+  useKey(key: string): void;
+  forgetKey(isWithAddresses: boolean): void;
+  /** Shows an account on one dex, or on all if it is undefined. */
+  select(user: string, dex: string | undefined): void;
+  sortBy(sort: Sort | undefined): void;
+  /** Shows the account as if marks had moved; undefined closes "What if". */
+  setWhatIf(move: Move | undefined): void;
+  /** Shows new figures as often as this. */
+  setPace(paceMs: number): void;
+  /** Shows for some seconds what was done. */
+  showNotice(notice: string): void;
+}
