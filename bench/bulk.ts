@@ -9,7 +9,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { answerQuestion } from '../src/info/registry.ts';
+import { answerQuestion } from '../src/info/read-question.ts';
 import { askForAccount, type Exchange } from './exchange.ts';
 import { spreadOf } from './measure.ts';
 import { cpuSecondsOfAll } from './process-usage.ts';

@@ -14,7 +14,7 @@ import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { openJetStreamKeys } from '../src/access/jetstream/jetstream-keys.ts';
-import { answerQuestion } from '../src/info/registry.ts';
+import { answerQuestion } from '../src/info/read-question.ts';
 import { nextBlock } from '../src/ledger/hash-chain.ts';
 import { openJetStreamLedgerWriter } from '../src/ledger/jetstream/jetstream-writer.ts';
 import type { LedgerWriter } from '../src/ledger/ledger.ts';

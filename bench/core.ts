@@ -6,7 +6,7 @@
  */
 
 import { parseBlock } from '../src/events/event.ts';
-import { answerQuestion } from '../src/info/registry.ts';
+import { answerQuestion } from '../src/info/read-question.ts';
 import { applyBlock } from '../src/state/fold.ts';
 import { createState } from '../src/state/state.ts';
 import { randomQuestions, setUpLines, tradingLines } from './dataset.ts';

@@ -2,7 +2,7 @@
 
 import { formatAddress } from '../src/exact/address.ts';
 import { Committer } from '../src/feed/committer.ts';
-import { answerQuestion } from '../src/info/registry.ts';
+import { answerQuestion } from '../src/info/read-question.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { CHAIN_START } from '../src/ledger/hash-chain.ts';
 import { Replica } from '../src/replica/replica.ts';

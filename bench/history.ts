@@ -15,8 +15,10 @@ import { keepArchive } from '../src/archive/keep-archive.ts';
 import { formatAddress } from '../src/exact/address.ts';
 import { BlockWriter } from '../src/feed/block-writer.ts';
 import { createNdjsonFeed } from '../src/feed/ndjson.ts';
-import { type HistorySteps, PastQuestion } from '../src/info/history-question.ts';
-import { answerQuestion, parseQuestion, readQuestion } from '../src/info/registry.ts';
+import type { ArchiveSteps } from '../src/info/archive/archive-answer.ts';
+import { askAtMoment } from '../src/info/archive-question.ts';
+import type { ArchiveQuestion } from '../src/info/question.ts';
+import { answerQuestion, parseQuestion, readQuestion } from '../src/info/read-question.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { type Replica, restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
@@ -100,7 +102,7 @@ function secondsSince(before: NodeJS.CpuUsage): number {
   return (user + system) / 1e6;
 }
 
-function finish(steps: HistorySteps): string {
+function finish(steps: ArchiveSteps): string {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return String(step.value.body);
@@ -120,7 +122,7 @@ function benchAnswers(opened: Archive, { state }: Replica): Goal {
     () => {
       opened.refresh();
       for (const { height, ...question } of questions) {
-        const past = new PastQuestion(parseQuestion(question), { height });
+        const past = askAtMoment(parseQuestion(question), { height });
         Buffer.byteLength(finish(past.answer(history)));
       }
     },
@@ -155,7 +157,7 @@ function benchSeries(opened: Archive, { state }: Replica, folder: string): Goal 
       for (const question of questions) {
         if (!('answer' in question)) throw new Error('the question is refused');
         // Between two rows is a "],[", which nothing else holds.
-        points += finish((question as PastQuestion).answer(history)).split('],[').length;
+        points += finish((question as ArchiveQuestion).answer(history)).split('],[').length;
       }
     },
     () => {

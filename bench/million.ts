@@ -23,7 +23,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseBlock } from '../src/events/event.ts';
-import { answerQuestion } from '../src/info/registry.ts';
+import { answerQuestion } from '../src/info/read-question.ts';
 import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { restoreReplica, stateDigest } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';

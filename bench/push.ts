@@ -13,7 +13,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { createStateFormat } from '../src/http/push/frames.ts';
-import { parseQuestion } from '../src/info/registry.ts';
+import { parseQuestion } from '../src/info/read-question.ts';
 import type { StateView } from '../src/state/state.ts';
 import { drawWishes, requireOpenFiles } from '../test/push/crowd.ts';
 import { createLiveLedger } from '../test/push/live-ledger.ts';

@@ -1,7 +1,7 @@
 /** The questions of `weights.ts`: every type, about ordinary accounts and whales, and what is refused. */
 
-import { ALL_TYPES } from '../src/info/registry.ts';
-import { POINTS_MAX } from '../src/info/time-range.ts';
+import { POINTS_MAX } from '../src/info/archive/time-range.ts';
+import { OWN_TYPES } from '../src/info/question-types.ts';
 import { Random } from '../src/simulator/random.ts';
 import { formatQuestion, formatRequest } from '../tools/harness/service.ts';
 import { UNTRADED, type WeightsData, WHALES } from './weights-data.ts';
@@ -12,7 +12,7 @@ const BODY_BYTES_MAX = 65_536;
 const PAST_HEIGHTS = 500;
 
 const HISTORY_TYPES = new Set(
-  ALL_TYPES.filter((request) => 'hasCsv' in request).map(({ type }) => type),
+  OWN_TYPES.filter((request) => 'hasCsv' in request).map(({ type }) => type),
 );
 
 export interface Case {
@@ -65,7 +65,7 @@ function listPresent(accounts: readonly Account[], post: Post): Case[] {
       'clearinghouseState, not cached',
       users.map((user) => ({ user, type: 'clearinghouseState' })),
     );
-    for (const { type, fields } of ALL_TYPES) {
+    for (const { type, fields } of OWN_TYPES) {
       if ('hasCsv' in { ...fields } || type === 'clearinghouseState' || !('user' in fields))
         continue;
       if (HISTORY_TYPES.has(type)) continue;
@@ -81,7 +81,7 @@ function listPresent(accounts: readonly Account[], post: Post): Case[] {
       { type: 'batchClearinghouseStates', users: many.slice(0, 100), dex: 'ALL_DEXES' },
     ]);
   }
-  for (const { type, fields, example } of ALL_TYPES) {
+  for (const { type, fields, example } of OWN_TYPES) {
     if ('user' in fields || 'users' in fields) continue;
     cases.push({ question: type, account: '', requests: [post(example.question)] });
   }
@@ -97,7 +97,7 @@ function listPast(accounts: readonly Account[], { height }: WeightsData, post: P
     );
   const cases: Case[] = [];
   for (const { account, users } of accounts) {
-    for (const { type, fields } of ALL_TYPES) {
+    for (const { type, fields } of OWN_TYPES) {
       if (HISTORY_TYPES.has(type) || !('user' in fields)) continue;
       const requests = atHeights(users, (user) => ({ type, user }));
       cases.push({ question: `${type} at a past height`, account, requests });
@@ -112,7 +112,7 @@ function listPast(accounts: readonly Account[], { height }: WeightsData, post: P
       connections: 1,
     });
   }
-  for (const { type, fields, example } of ALL_TYPES) {
+  for (const { type, fields, example } of OWN_TYPES) {
     if (HISTORY_TYPES.has(type) || 'user' in fields || 'users' in fields) continue;
     const requests = atHeights([''], () => example.question);
     cases.push({ question: `${type} at a past height`, account: '', requests });

@@ -1,6 +1,6 @@
 /** A worker's way to the archive, which another process creates and writes. */
 
-import type { HistoryView } from '../info/history-view.ts';
+import type { HistoryView } from '../info/archive/history-view.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { describeEndFault, type EndFault, findEndFault } from './archive-end.ts';

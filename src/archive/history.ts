@@ -10,7 +10,7 @@ import type {
   PositionChange,
   ReducedPosition,
   Reduction,
-} from '../info/history-view.ts';
+} from '../info/archive/history-view.ts';
 import { type AccountVersion, CHANGE_CAUSES, causeBit } from './account-versions.ts';
 import type { Archive } from './archive.ts';
 import { describeRange, hasSeen, isImage } from './archive-range.ts';

@@ -4,8 +4,8 @@
  */
 
 import type { Address } from '../exact/address.ts';
-import type { AccountSums, PastView } from '../info/history-view.ts';
-import type { Subject } from '../info/subject.ts';
+import type { AccountSums, PastView } from '../info/archive/history-view.ts';
+import type { QuestionSubject } from '../info/question-subject.ts';
 import { findOrAddAccount, findOrAddPosition } from '../state/accounts.ts';
 import { DELEGATIONS_SEEN } from '../state/addresses.ts';
 import * as column from '../state/columns.ts';
@@ -103,7 +103,7 @@ export class PastState implements PastView {
     sparePooled.push(this.#pooled);
   }
 
-  load(subject: Subject): void {
+  load(subject: QuestionSubject): void {
     this.#loadMode(subject.user);
     const known = this.#archive.findAddress(subject.user);
     if (known === undefined) return;

@@ -2,8 +2,9 @@
 
 import type { SettingValues } from '../config/setting.ts';
 import { formatAddress } from '../exact/address.ts';
+import type { QuestionBody } from '../info/question.ts';
 import { createState } from '../state/state.ts';
-import { openUpstream, type UpstreamQuestion } from '../upstream/client/upstream.ts';
+import { openUpstream } from '../upstream/client/upstream.ts';
 import { readUpstreamAddress } from '../upstream/client/upstream-address.ts';
 import {
   type AccountReading,
@@ -28,7 +29,7 @@ import { ACCOUNT_SETTINGS } from './settings.ts';
 const settings = { ...UPSTREAM_SETTINGS, ...UPSTREAM_HEADER_SETTINGS, ...ACCOUNT_SETTINGS };
 type CompareSettings = SettingValues<typeof settings>;
 
-type Ask = (question: UpstreamQuestion) => Promise<unknown>;
+type Ask = (question: QuestionBody) => Promise<unknown>;
 
 export const compare: Command<typeof settings> = {
   name: 'compare',

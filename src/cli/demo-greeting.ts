@@ -1,7 +1,7 @@
 /** The demo's greeting: addresses, example users, and a request to try. */
 
 import { formatAddress } from '../exact/address.ts';
-import { answerQuestion } from '../info/registry.ts';
+import { answerQuestion } from '../info/read-question.ts';
 import { formatOrigin } from '../service/server-url.ts';
 import type { StateView } from '../state/state.ts';
 

@@ -14,10 +14,10 @@ import {
   findDexAtEnd,
   formatCsvRow,
   type SeriesRow,
-} from '../info/account-history.ts';
-import type { HistoryView } from '../info/history-view.ts';
+} from '../info/answers/account-series.ts';
+import type { HistoryView } from '../info/archive/history-view.ts';
+import { listPoints, readTimeRange } from '../info/archive/time-range.ts';
 import { RequestError } from '../info/request-error.ts';
-import { listPoints, readTimeRange } from '../info/time-range.ts';
 import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
 import { type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';

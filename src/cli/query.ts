@@ -2,8 +2,8 @@
 
 import { UsageError } from '../config/usage-error.ts';
 import { isJsonObject } from '../events/fields.ts';
-import { findMomentFault } from '../info/moment.ts';
-import { answerQuestion, isAboutPast, readQuestion } from '../info/registry.ts';
+import { findMomentFault } from '../info/fields/past-moment.ts';
+import { answerQuestion, readQuestion } from '../info/read-question.ts';
 import { RequestError, wrongValue } from '../info/request-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
@@ -53,7 +53,8 @@ function parseArgument(text: string): unknown {
 
 /** Refuses what a service answers from its archive. */
 function refuseArchived(question: unknown): void {
-  if (!isJsonObject(question) || !isAboutPast(readQuestion(question))) return;
+  const read = readQuestion(question);
+  if (read instanceof RequestError || read.source !== 'archive' || !isJsonObject(question)) return;
   const fault =
     findMomentFault(question, 'query answers the past with --at HEIGHT') ??
     wrongValue('type', question['type'], `a question about one height: ${SERIES_ADVICE}`);

@@ -29,6 +29,14 @@ export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0
 /** What a followed server says in another form than ours, such as further fields. */
 export const anythingElse: Schema<never> = {};
 
+/** As `amount`, also without decimals: the upstream writes some amounts so. */
+export const decimalText: Schema<string> = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$' };
+
+export const flag: Schema<boolean> = { type: 'boolean' };
+
+/** A value of any form. */
+export const anything: Schema = {};
+
 export const wholeNumber: Schema<number> = { type: 'integer' };
 
 /** An amount that the ledger does not hold, where the interface requires one. */
@@ -53,6 +61,22 @@ export function object<
   const required = Object.keys(properties);
   const all = { ...properties, ...optional };
   return { type: 'object', properties: all, required, additionalProperties: false };
+}
+
+/** An object with these fields, optional ones, and any others: an answer of the upstream. */
+export function openObject(
+  properties: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): Schema {
+  return {
+    type: 'object',
+    properties: { ...properties, ...optional },
+    required: Object.keys(properties),
+  };
+}
+
+export function anyOf(...schemas: readonly Schema[]): Schema {
+  return { anyOf: schemas };
 }
 
 export function listOf<T>(items: Schema<T>): Schema<readonly T[]> {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { History } from '../../src/archive/history.ts';
 import { type Address, formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createState } from '../../src/state/state.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PastQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import { askAtMoment } from '../../src/info/archive-question.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { createPlaces, run, succeed } from '../../tools/harness/program.ts';
 import { archiveOnce, makeArchive, withArchive } from './archived.ts';
@@ -51,7 +51,7 @@ const EXPECTED = STEPS.map(([, maxLeverage]) => maxLeverage);
 /** The answer about a height. */
 function answerAt(history: HistoryView, height: number) {
   const question = parseQuestion({ type: 'clearinghouseState', user: USER });
-  const steps = new PastQuestion(question, { height }).answer(history);
+  const steps = askAtMoment(question, { height }).answer(history);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return JSON.parse(String(step.value.body));

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger } from '../../tools/harness/running.ts';
 import { archiveOnce, withArchive } from './archived.ts';
@@ -68,7 +68,7 @@ test('marks of open positions are counted each time, and changes as they are rea
 });
 
 /** What each step of an answer adds to the weight, in all. */
-function surchargeOf(question: HistoryQuestion, history: Parameters<HistoryQuestion['answer']>[0]) {
+function surchargeOf(question: ArchiveQuestion, history: Parameters<ArchiveQuestion['answer']>[0]) {
   let surcharge = 0;
   const steps = question.answer(history);
   for (let step = steps.next(); step.done !== true; step = steps.next()) surcharge += step.value;
@@ -86,7 +86,7 @@ test('an account at a past height weighs 13, its open positions and the changes 
       [6, 13 + 1 / 16 + 8 / 32],
     ]) {
       const question = readQuestion({ type: 'clearinghouseState', user: USER, atHeight });
-      assert.equal(2 + surchargeOf(question as HistoryQuestion, history), weight, `at ${atHeight}`);
+      assert.equal(2 + surchargeOf(question as ArchiveQuestion, history), weight, `at ${atHeight}`);
     }
   });
 });

@@ -7,9 +7,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readArchivedHeight } from '../../src/archive/archived-height.ts';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { openEmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -128,7 +128,7 @@ async function archive(random: Random, data: string, end: number, past: NaivePas
 /** The answer, or the code of the refusal. */
 function answerOf(history: HistoryView, asked: object): string {
   try {
-    const question = readQuestion(asked) as HistoryQuestion | RequestError;
+    const question = readQuestion(asked) as ArchiveQuestion | RequestError;
     if (question instanceof RequestError) throw question;
     const { height, time } = { height: Number.MAX_SAFE_INTEGER, time: 0 };
     question.findHeight(history, { height: Math.min(height, history.range().last), time });

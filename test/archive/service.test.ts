@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { archiveFolder } from '../../src/archive/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { ALL_TYPES } from '../../src/info/registry.ts';
+import { OWN_TYPES } from '../../src/info/question-types.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createPlaces, joinLines, run, succeed } from '../../tools/harness/program.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
@@ -145,7 +145,7 @@ test('no cache keeps what no tag tells the age of', async () => {
 });
 
 test('no history has a tag, not even as of a moment', async () => {
-  for (const { type } of ALL_TYPES.filter((request) => 'shares' in request)) {
+  for (const { type } of OWN_TYPES.filter((request) => 'shares' in request)) {
     const fields = `user=${user}&coin=BTC&step=60000&atHeight=${BLOCKS}`;
     const { status, headers } = await get(`type=${type}&${fields}`);
     assert.deepEqual([status, headers['etag']], [200, undefined], type);

@@ -5,9 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
-import { PastQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import { askAtMoment } from '../../src/info/archive-question.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -24,7 +25,7 @@ interface Noted {
 export function listBodies(
   values: Readonly<Record<string, readonly unknown[]>>,
 ): Record<string, unknown>[] {
-  return REQUEST_TYPES.flatMap(({ type, fields }) => {
+  return STATE_TYPES.flatMap(({ type, fields }) => {
     let bodies: Record<string, unknown>[] = [{ type }];
     for (const name of Object.keys(fields)) {
       bodies = bodies.flatMap((body) => values[name].map((value) => ({ ...body, [name]: value })));
@@ -46,7 +47,7 @@ function answerFrom(state: StateView, body: Record<string, unknown>): string {
 /** The archive's answer about a height, or the text of the refusal. */
 function answerAt(history: HistoryView, height: number, body: Record<string, unknown>): string {
   try {
-    const steps = new PastQuestion(parseQuestion(body), { height }).answer(history);
+    const steps = askAtMoment(parseQuestion(body), { height }).answer(history);
     for (;;) {
       const step = steps.next();
       if (step.done === true) return String(step.value.body);

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { restoreFrom } from '../../tools/harness/data-directory.ts';
 import { type Program, start } from '../../tools/harness/program.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { askedWrongly, failed, type Outcome, run } from '../../tools/harness/program.ts';
 import { type AnsweredAccount, askAccount } from '../upstream/follower/as-upstream.ts';
 import { DEX, market, partialLedger, TIME, USER } from '../upstream/follower/ledgers.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { start } from '../../tools/harness/program.ts';
 import { type Cleanup, Client, until } from '../../tools/harness/running.ts';

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { Program } from '../../tools/harness/program.ts';
 import { readSamples } from '../../tools/harness/running.ts';

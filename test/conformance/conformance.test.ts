@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
 import { entityTag } from '../../src/http/message/entity-tag.ts';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { connect, type RawClient, type RawResponse } from '../../tools/harness/raw-client.ts';
 import { readSamples } from '../../tools/harness/running.ts';

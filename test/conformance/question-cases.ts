@@ -1,6 +1,6 @@
 /** Questions, right and wrong ones, asked and polled, with and without a budget. */
 
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
 import type { RequestErrorCode } from '../../src/info/request-error.ts';
 import { HEIGHT, QUESTION } from '../../tools/harness/service.ts';
 import { TYPES } from '../info/types.ts';
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A question of each type, with all of its fields. */
 function everyQuestion({ user, dex, table }: Subjects): Fields[] {
   const values: Fields = { user, dex, id: table, users: [user, 'nobody', user] };
-  return REQUEST_TYPES.map(({ type, fields }) => {
+  return STATE_TYPES.map(({ type, fields }) => {
     const given = Object.keys(fields).map((name) => [name, values[name]]);
     return { type, ...Object.fromEntries(given) };
   });

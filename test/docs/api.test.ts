@@ -2,19 +2,26 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listForwardedTypes } from '../../src/info/forwarded-types.ts';
-import type { HistoryType } from '../../src/info/history-question.ts';
-import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
-import { AS_DATA, type RequestType } from '../../src/info/request.ts';
+import { formatShare, SHARE_TEXTS, WEIGHT_SHARES } from '../../src/info/archive/surcharge.ts';
+import {
+  type ArchiveQuestionType,
+  AS_DATA,
+  type StateQuestionType,
+} from '../../src/info/question-type.ts';
+import {
+  FORWARDED_TYPES,
+  OWN_TYPES,
+  PUSHED_TYPES,
+  STATE_TYPES,
+} from '../../src/info/question-types.ts';
 import { REQUEST_ERRORS, RequestError } from '../../src/info/request-error.ts';
-import { formatShare, SHARE_TEXTS, WEIGHT_SHARES } from '../../src/info/surcharge.ts';
 import { fencedBlocks, readDocument, readSections } from './documents.ts';
 
 const QUESTIONS = readDocument('docs/reference/questions.md');
 const SECTIONS = readSections(QUESTIONS, 3);
 const ERRORS = readDocument('docs/reference/errors.md');
 const WEIGHTS = readDocument('docs/reference/weights.md');
-const ANSWERS = new Map(ALL_TYPES.map(({ type, example }) => [type, example.answer]));
+const ANSWERS = new Map(OWN_TYPES.map(({ type, example }) => [type, example.answer]));
 
 /** A text such as "<meta>" stands for the example answer of that type. */
 function fillIn(shown: unknown): unknown {
@@ -27,7 +34,7 @@ function fillIn(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, fillIn(value)]));
 }
 
-function describeFields(request: RequestType | HistoryType): string {
+function describeFields(request: StateQuestionType | ArchiveQuestionType): string {
   const { fields, weight } = request;
   const names = Object.entries(fields).map(
     ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
@@ -37,12 +44,12 @@ function describeFields(request: RequestType | HistoryType): string {
 }
 
 test('the page has a section for each question, and no other', () => {
-  const types = ALL_TYPES.map(({ type }) => type);
+  const types = OWN_TYPES.map(({ type }) => type);
   assert.deepEqual([...SECTIONS.keys()].sort(), types.sort());
 });
 
 test('each question is shown with its fields, its weight, an example and its answer', () => {
-  for (const request of ALL_TYPES) {
+  for (const request of OWN_TYPES) {
     const section = SECTIONS.get(request.type) ?? '';
     assert.ok(section.replaceAll('\n', ' ').includes(describeFields(request)), request.type);
     const examples = fencedBlocks(section, 'json').map((block) => fillIn(JSON.parse(block)));
@@ -51,7 +58,7 @@ test('each question is shown with its fields, its weight, an example and its ans
 });
 
 test('every field that a question has is explained', () => {
-  const names = new Set(ALL_TYPES.flatMap(({ fields }) => Object.keys(fields)));
+  const names = new Set(OWN_TYPES.flatMap(({ fields }) => Object.keys(fields)));
   const listed = Array.from(
     QUESTIONS.matchAll(/^\| `(users?|dex|id|coin|from|to|step)` \|/gm),
     ([, name]) => name,
@@ -64,8 +71,8 @@ test('the table of subscriptions is that of the code', () => {
     /^\| `(\w+)` \| (?:`(\w+)`|none: .*?) \| .*\|$/gm,
   );
   const listed = Array.from(rows, ([, type, name]) => `${type} ${name}`);
-  const pushed = REQUEST_TYPES.flatMap(({ type, pushedAs }) =>
-    pushedAs === undefined ? [] : [`${type} ${pushedAs === AS_DATA ? undefined : pushedAs}`],
+  const pushed = PUSHED_TYPES.map(
+    ({ type, push }) => `${type} ${push?.name === AS_DATA ? undefined : push?.name}`,
   );
   assert.deepEqual(listed.sort(), pushed.sort());
 });
@@ -91,7 +98,7 @@ test('the example of an error has the form of an error', () => {
 test('the table of weights has every question that does not weigh 20', () => {
   const rows = WEIGHTS.split('\n').filter((line) => /^\| `\w+` \| \d+/.test(line));
   const listed = rows.map((row) => row.match(/\w+/g)?.slice(0, 2));
-  const light = REQUEST_TYPES.filter(({ weight }) => weight !== 20);
+  const light = STATE_TYPES.filter(({ weight }) => weight !== 20);
   assert.deepEqual(
     listed,
     light.map(({ type, weight }) => [type, String(weight)]),
@@ -114,7 +121,7 @@ test('the table of shares is that of the code', () => {
 test('the histories that have no tag are named where tags are described', () => {
   const [, list = ''] =
     /^- (`accountHistory`.*?), also with/m.exec(readDocument('docs/reference/http.md')) ?? [];
-  const histories = ALL_TYPES.filter((request) => 'shares' in request).map(({ type }) => type);
+  const histories = OWN_TYPES.filter((request) => 'shares' in request).map(({ type }) => type);
   assert.deepEqual(list.match(/\w+History|portfolio/g), histories);
 });
 
@@ -123,5 +130,5 @@ test('the types that are passed on are those of the code', () => {
   const table = readSections(page, 2).get('Questions that are passed on') ?? '';
   const rows = table.split('\n').filter((line) => line.startsWith('| '));
   const listed = rows.flatMap((row) => row.match(/(?<=`)\w+(?=`)/g) ?? []);
-  assert.deepEqual(listed.sort(), listForwardedTypes().sort());
+  assert.deepEqual(listed.sort(), FORWARDED_TYPES.map(({ type }) => type).sort());
 });

@@ -13,9 +13,9 @@ import { describeNeed, listSettings } from '../../src/config/setting.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
-import { ALL_TYPES, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { describeSurcharge } from '../../src/info/archive/surcharge.ts';
+import { OWN_TYPES, STATE_TYPES } from '../../src/info/question-types.ts';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
-import { describeSurcharge } from '../../src/info/surcharge.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { MAIN } from '../../tools/harness/paths.ts';
 import { EXPLORER_URL, LiveService, type Reply } from './live-service.ts';
@@ -94,7 +94,7 @@ test('the description is valid OpenAPI 3.1', async () => {
 });
 
 test('the description has an example of every question and its answer', () => {
-  const types = ALL_TYPES.map(({ type }) => type);
+  const types = OWN_TYPES.map(({ type }) => type);
   const questions = INFO.requestBody?.content[JSON_TYPE].examples ?? {};
   const answers = INFO.responses['200'].content[JSON_TYPE].examples ?? {};
   assert.deepEqual(Object.keys(questions), types);
@@ -121,7 +121,7 @@ test('every example matches its schema', () => {
 
 test('/llms.txt names every type with its fields and weight, and every error', () => {
   const text = formatLlms();
-  for (const request of ALL_TYPES) {
+  for (const request of OWN_TYPES) {
     const { type, weight, fields, answerSchema } = request;
     const section = text.split(`### ${type}\n`)[1]?.split('\n\n')[0] ?? '';
     assert.ok(section.includes(`Weight ${weight}.`), `${type}: weight ${weight}`);
@@ -213,7 +213,7 @@ function questionsAbout({ addresses, markets }: StateView): { type: string }[] {
 /** One question of every type, but for marginTable: it needs a market. */
 function otherQuestions(user: string): { type: string }[] {
   const values: Record<string, unknown> = { user, dex: '', users: [user, 'x'] };
-  const types = REQUEST_TYPES.filter(({ type }) => type !== 'marginTable');
+  const types = STATE_TYPES.filter(({ type }) => type !== 'marginTable');
   return types.map(({ type, fields }) => {
     const given = Object.keys(fields).map((name) => [name, values[name]]);
     return { type, ...Object.fromEntries(given) };
@@ -223,7 +223,7 @@ function otherQuestions(user: string): { type: string }[] {
 /** Asks every question about every user, and returns the answer about the auction. */
 async function checkAllAnswers(): Promise<unknown> {
   const forms = new Map(
-    REQUEST_TYPES.map(({ type }) => [type, compileComponent(`${type}Answer`)] as const),
+    STATE_TYPES.map(({ type }) => [type, compileComponent(`${type}Answer`)] as const),
   );
   let answer: unknown;
   for (const question of questionsAbout(service.state)) {

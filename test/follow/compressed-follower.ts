@@ -8,7 +8,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import type { FeedBlock } from '../../src/feed/feed.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { accountTime, delegationsTime } from '../../src/state/known.ts';

@@ -6,7 +6,7 @@
 
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import type { StateView } from '../../src/state/state.ts';

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ForwardedQuestion } from '../../src/info/forwarded-types.ts';
+import type { QuestionBody } from '../../src/info/question.ts';
 import { createState } from '../../src/state/state.ts';
 import { readForwardOutcome } from '../../src/upstream/channel/wanted-messages.ts';
-import type { AskOptions, UpstreamQuestion } from '../../src/upstream/client/upstream.ts';
+import type { AskOptions } from '../../src/upstream/client/upstream.ts';
 import { UpstreamError } from '../../src/upstream/client/upstream-error.ts';
 import { readAllPerpMetas, readPerpDexs } from '../../src/upstream/dialect/market-answers.ts';
 import {
@@ -24,10 +24,10 @@ const KEY = '4f1d22a0c9';
 
 /** An upstream that answers with what a test says. */
 class FakeUpstream {
-  readonly asked: { question: UpstreamQuestion; options: AskOptions }[] = [];
+  readonly asked: { question: QuestionBody; options: AskOptions }[] = [];
   answer: () => string | Error = () => '{"n":1}';
 
-  async askBytes(question: UpstreamQuestion, options: AskOptions) {
+  async askBytes(question: QuestionBody, options: AskOptions) {
     this.asked.push({ question, options });
     const answer = this.answer();
     if (answer instanceof Error) throw answer;
@@ -209,7 +209,7 @@ test('a coin that the exchange does not list is refused and named, without askin
   const { upstream, forwarder, known } = createForwarder();
   known(listed());
   const candles = { interval: '1m', startTime: 1 };
-  const cases: readonly (readonly [ForwardedQuestion, string, string])[] = [
+  const cases: readonly (readonly [QuestionBody, string, string])[] = [
     [{ type: 'l2Book', coin: 'NOPE' }, 'coin', 'NOPE'],
     [{ type: 'recentTrades', coin: 'btc' }, 'coin', 'btc'],
     [{ type: 'fundingHistory', coin: 'xyz:NOPE', startTime: 1 }, 'coin', 'xyz:NOPE'],

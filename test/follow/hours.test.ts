@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
@@ -145,7 +145,7 @@ test('marks go on when push falls silent, and come by push again afterwards', as
 type Row = readonly [height: number | null, time: number, ...figures: (string | null)[]];
 
 function seriesOf(history: HistoryView, body: object): Row[] {
-  const steps = (readQuestion(body) as HistoryQuestion).answer(history);
+  const steps = (readQuestion(body) as ArchiveQuestion).answer(history);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return JSON.parse(String(step.value.body)) as Row[];

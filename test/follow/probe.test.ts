@@ -5,8 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { compareWith } from '../../src/cli/compare.ts';
 import { parseAddress } from '../../src/exact/address.ts';
-import { listForwardedTypes } from '../../src/info/forwarded-types.ts';
-import { ALL_TYPES } from '../../src/info/registry.ts';
+import { QUESTION_TYPES } from '../../src/info/question-types.ts';
 import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
 import { PROBE_BUDGET, type ProbeRun, probeServer } from '../../src/upstream/probe/open-probe.ts';
 import { listProbeTypes } from '../../src/upstream/probe/probe-questions.ts';
@@ -107,7 +106,7 @@ test('only the listed questions are asked, and never more than the budget in a m
   const weight = asked.reduce((sum, type) => sum + PUBLIC_WEIGHTS.maxOf(type), 0);
   assert.ok(weight <= PROBE_BUDGET && weight === report.weight.spent, String(weight));
   assert.equal(report.questions.at(-1)?.answered, 'not asked');
-  const known = [...ALL_TYPES.map(({ type }) => type), ...listForwardedTypes()];
+  const known = QUESTION_TYPES.map(({ type }) => type);
   assert.deepEqual(
     listProbeTypes().filter((type) => !known.includes(type)),
     [],

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { isJsonObject } from '../../src/events/fields.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
 import { VECTORS } from '../../tools/harness/paths.ts';

@@ -10,7 +10,7 @@ import { inflateRawSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { COLLATERAL } from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { Places } from '../../src/http/answering/places.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
 import { connect, type RawClient } from '../../tools/harness/raw-client.ts';

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { Budget } from '../../src/config/budget.ts';
-import type { ForwardedQuestion } from '../../src/info/forwarded-types.ts';
+import type { QuestionBody } from '../../src/info/question.ts';
 import type {
   FollowStatus,
   ForwardOutcome,
@@ -111,14 +111,14 @@ export class TestFollower implements WantedHandler {
     this.interests.push(...interests);
   }
 
-  readonly forwarded: ForwardedQuestion[] = [];
-  answerForwarded: (question: ForwardedQuestion) => Promise<ScriptedForward> = async () => ({
+  readonly forwarded: QuestionBody[] = [];
+  answerForwarded: (question: QuestionBody) => Promise<ScriptedForward> = async () => ({
     outcome: 'answered',
     status: 200,
     answer: '[{"coin":"BTC"}]',
   });
 
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     this.keyIds.push(keyId);
     this.forwarded.push(question);
     return outcomeOf(await this.answerForwarded(question));

@@ -18,10 +18,10 @@ import {
 } from '../../src/http/answering/long-answers.ts';
 import { Turns } from '../../src/http/answering/turns.ts';
 import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
-import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
-import type { Question } from '../../src/info/request.ts';
+import type { Question } from '../../src/info/question.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { AnswerWriter } from '../../src/info/writing/answer-writer.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';

@@ -12,7 +12,8 @@ import {
 import { headOfPost } from '../../src/http/answering/question-head.ts';
 import { Turns } from '../../src/http/answering/turns.ts';
 import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
-import type { HistoryAnswer, HistoryQuestion } from '../../src/info/history-question.ts';
+import type { ArchiveAnswer } from '../../src/info/archive/archive-answer.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { historyOf } from '../info/histories.ts';
 
@@ -21,7 +22,7 @@ const PRESENT = { height: 1, time: 1 };
 const SLICE_MS = 0.25;
 const LIMIT_BYTES = 256 << 20;
 
-const ANSWER: Omit<HistoryAnswer, 'body'> = {
+const ANSWER: Omit<ArchiveAnswer, 'body'> = {
   format: 'json',
   height: 1,
   time: 1,
@@ -34,9 +35,10 @@ class Recorder {
   readonly events: string[] = [];
 
   /** Takes so many slices of time. */
-  ask(name: string, slices: number, isLong = true): HistoryQuestion {
+  ask(name: string, slices: number, isLong = true): ArchiveQuestion {
     const { events } = this;
     return {
+      source: 'archive',
       type: name,
       weight: 20,
       isLong,
@@ -67,7 +69,7 @@ function createPast(unsent = new UnsentBytes()) {
     failed: assert.ifError,
   });
   const answer = async (
-    question: HistoryQuestion,
+    question: ArchiveQuestion,
     keyId = 'key',
     abandonment = new Abandonment(),
     pay: PayingRequester['pay'] = () => undefined,
@@ -227,7 +229,7 @@ test('a key that has all its places is refused, and another gets one', async () 
 test('what a step adds to the weight is paid before the next one, and what cannot be paid ends the work', async () => {
   const { answer } = createPast();
   const events: unknown[] = [];
-  const question: HistoryQuestion = {
+  const question: ArchiveQuestion = {
     ...new Recorder().ask('a', 0, false),
     *answer() {
       try {

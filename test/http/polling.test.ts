@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { createPlaces } from '../../tools/harness/program.ts';

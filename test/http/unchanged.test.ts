@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
-import type { RequestType } from '../../src/info/request.ts';
+import { RowAnswerCache } from '../../src/http/answering/row-answer-cache.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
 import { type Answer, Client } from '../../tools/harness/running.ts';
 import { HEIGHT } from '../../tools/harness/service.ts';
 import { type ServiceInProcess, startInProcess } from './in-process.ts';
@@ -13,7 +12,7 @@ const USER = '0x00000000000000000000000000000000000000aa';
 
 /** A question of each type, as a query. */
 function listQueries(): string[] {
-  return REQUEST_TYPES.map(({ type, fields }) => {
+  return STATE_TYPES.map(({ type, fields }) => {
     const names = Object.keys(fields);
     const given = { type, user: USER, users: USER, id: '3' };
     const asked = Object.entries(given).filter(([name]) => name === 'type' || names.includes(name));
@@ -47,12 +46,15 @@ function tagOf({ headers }: Answer): string {
 /** From now on any answer that is computed fails the test. */
 function forbidAnswers(context: TestContext): void {
   const refuse = () => assert.fail('an answer was computed');
-  for (const request of REQUEST_TYPES as Required<RequestType>[]) {
-    for (const name of ['answer', 'write', 'writePieces'] as const) {
-      if (request[name] !== undefined) context.mock.method(request, name, refuse);
+  for (const questionType of STATE_TYPES) {
+    context.mock.method(questionType, 'answer', refuse);
+    const { rows, push, pieces } = questionType;
+    for (const group of [rows, push, pieces]) {
+      if (group?.write === undefined) continue;
+      context.mock.method(group as { write: unknown } as { write: () => void }, 'write', refuse);
     }
   }
-  context.mock.method(AccountAnswers.prototype, 'find', refuse);
+  context.mock.method(RowAnswerCache.prototype, 'find', refuse);
 }
 
 test('a poll for what the client has computes no answer, of any type', async (context) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { connect } from '../../tools/harness/raw-client.ts';
 import { formatQuestion, formatRequest, QUESTION } from '../../tools/harness/service.ts';
 import { httpTransports, openTransports } from '../conformance/transports.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
-import { AccountSeries, CSV_HEAD, formatCsvRow } from '../../src/info/account-history.ts';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import { AccountSeries, CSV_HEAD, formatCsvRow } from '../../src/info/answers/account-series.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
@@ -50,7 +50,7 @@ const BLOCKS = [
 const DAY_MS = 86_400_000;
 
 function ask(history: HistoryView, body: object) {
-  const question = readQuestion({ type: 'accountHistory', user: USER, ...body }) as HistoryQuestion;
+  const question = readQuestion({ type: 'accountHistory', user: USER, ...body }) as ArchiveQuestion;
   return answerSteps(question.answer(history));
 }
 
@@ -123,7 +123,7 @@ test('a dex is looked up at the end of the time range, and looked at no longer t
 test('a series pauses before its first row, and after each', () => {
   const { history } = foldedHistory(BLOCKS);
   const question = readQuestion({ type: 'accountHistory', user: USER, step: 1000 });
-  const steps = (question as HistoryQuestion).answer(history);
+  const steps = (question as ArchiveQuestion).answer(history);
   let pauses = 0;
   while (steps.next().done !== true) pauses++;
   assert.equal(pauses, 1 + BLOCKS.length);
@@ -168,7 +168,7 @@ test('a series may be longer than the room that its writer starts with', () => {
 
 test('a portfolio has value, profit and volume of all dexes since the period began', () => {
   const { history, calls } = foldedHistory(BLOCKS.slice(0, 3), { dexesOf: () => [0, 1] });
-  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
   const { body, ...others } = answerSteps(question.answer(history));
   const ends =
     `{"accountValueHistory":[[${to(1)},"0.0"],[${to(3)},"1026.75"]]` +
@@ -206,14 +206,14 @@ test('the volume of a portfolio counts from the last block before the period, or
   };
   const times = [0, 40 * DAY_MS, 80 * DAY_MS];
   const history = historyOf(times, { dexesOf: () => [0], sumsAt });
-  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
   answerSteps(question.answer(history));
   assert.deepEqual(asked, [2, 2, 2, 0]);
 });
 
 test('a portfolio of a user that a partial ledger does not know has no points', () => {
   const { history } = foldedHistory([[{ type: 'partial' }]]);
-  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
   const periods = new Map(JSON.parse(answerSteps(question.answer(history)).body));
   const nothing = { accountValueHistory: [], pnlHistory: [], vlm: '0.0' };
   assert.deepEqual(periods.get('day'), nothing);
@@ -224,7 +224,7 @@ test('a portfolio begins where a partial ledger knows the user, and has no point
   const blocks = [[{ type: 'partial' }], [read], [], [], [], []];
   // The block before the missing one may not be the last one of its time.
   const { history } = foldedHistory(blocks, { lost: [4], dexesOf: () => [0, 1] });
-  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
   const steps = question.answer(history);
   let pauses = 0;
   for (let step = steps.next(); ; step = steps.next()) {
@@ -265,7 +265,7 @@ for (const type of ['accountHistory', 'liquidationHistory', 'positionHistory', '
     };
     const { range } = history;
     const fields = type === 'positionHistory' ? { coin: 'ETH' } : {};
-    const question = readQuestion({ type, user: USER, ...fields }) as HistoryQuestion;
+    const question = readQuestion({ type, user: USER, ...fields }) as ArchiveQuestion;
     const answering = question.answer(history);
     answering.next();
     const { last, lastTime } = range();

@@ -2,23 +2,28 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatAddress } from '../../src/exact/address.ts';
-import { readAccountQuery, readAccountQuestion } from '../../src/info/account-question.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import { readFrequentBody, readFrequentQuery } from '../../src/info/frequent-question.ts';
+import type { StateQuestion } from '../../src/info/question.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 
 const USER = '0x31ca8395cf837de08b24da3f660e77761dfb974b';
+
+/** The user whose account on the first dex is asked for. */
+function userOf(question: StateQuestion | undefined): string | undefined {
+  if (question === undefined) return undefined;
+  assert.equal(question.type, 'clearinghouseState');
+  return /^"user":"(\w+)","dex":""$/.exec(question.formatFields())?.[1];
+}
 
 function read(body: string): string | undefined {
   // Not at the start of the buffer, and not up to its end.
   const bytes = Buffer.from(`xx${body}xx`);
-  const address = readAccountQuestion(bytes, 2, bytes.length - 2);
-  return address === undefined ? undefined : formatAddress(address);
+  return userOf(readFrequentBody(bytes, 2, bytes.length - 2));
 }
 
 function readQuery(query: string): string | undefined {
   const bytes = Buffer.from(`xx${query}xx`);
-  const address = readAccountQuery(bytes, 2, bytes.length - 2);
-  return address === undefined ? undefined : formatAddress(address);
+  return userOf(readFrequentQuery(bytes, 2, bytes.length - 2));
 }
 
 const ORDINARY = [

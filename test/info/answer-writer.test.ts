@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
-import { AnswerWriter, fixedText } from '../../src/info/answer-writer.ts';
+import { AnswerWriter, fixedText } from '../../src/info/writing/answer-writer.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { EVENT_TYPES, parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import { applyBlock } from '../../src/state/fold.ts';

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseAddress } from '../../src/exact/address.ts';
-import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { stateOf } from './states.ts';
 
@@ -15,11 +16,11 @@ const NOBODY = `0x${'c'.repeat(40)}`;
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
 
-for (const request of REQUEST_TYPES) {
-  const { type, example, answerSchema } = request;
+for (const questionType of STATE_TYPES) {
+  const { type, example, answerSchema } = questionType;
   test(`the example of ${type} is a question of this type, and its answer fits its schema`, () => {
     const question = parseQuestion(example.question);
-    assert.deepEqual([question.type, question.request], [type, request]);
+    assert.deepEqual([question.type, question.questionType], [type, questionType]);
     const validate = ajv.compile(answerSchema);
     assert.ok(validate(example.answer), ajv.errorsText(validate.errors));
   });

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatField } from '../../src/info/history-question.ts';
-import { MOMENT_FIELDS } from '../../src/info/moment.ts';
-import { ALL_TYPES } from '../../src/info/registry.ts';
+import { formatField } from '../../src/info/fields/format-field.ts';
+import { PAST_MOMENT_FIELDS } from '../../src/info/fields/past-moment.ts';
+import { OWN_TYPES } from '../../src/info/question-types.ts';
 import type { Schema } from '../../src/info/schema.ts';
 
 const PATTERNS: Readonly<Record<string, string>> = {
@@ -128,7 +128,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
 };
 
 test('every answer has the form that clients know', () => {
-  const forms = ALL_TYPES.map(({ type, answerSchema }) => [type, show(answerSchema)]);
+  const forms = OWN_TYPES.map(({ type, answerSchema }) => [type, show(answerSchema)]);
   assert.deepEqual(Object.fromEntries(forms), ANSWERS);
 });
 
@@ -200,13 +200,13 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 const withoutFunctions = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 test('every question has the fields that clients know', () => {
-  const declared = ALL_TYPES.filter(({ fields }) => Object.keys(fields).length > 0);
+  const declared = OWN_TYPES.filter(({ fields }) => Object.keys(fields).length > 0);
   const forms = declared.map(({ type, fields }) => [type, withoutFunctions(fields)]);
   assert.deepEqual(Object.fromEntries(forms), FIELDS);
 });
 
 test('a question about the past has a moment, and one about a time range a format', () => {
-  assert.deepEqual(withoutFunctions({ ...MOMENT_FIELDS, format: formatField }), {
+  assert.deepEqual(withoutFunctions({ ...PAST_MOMENT_FIELDS, format: formatField }), {
     atHeight: {
       description: 'answer as of this height, from the archive',
       schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },

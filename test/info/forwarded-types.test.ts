@@ -2,11 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  listForwardedTypes,
-  readForwarded,
-  readForwardedQuery,
-} from '../../src/info/forwarded-types.ts';
+import { UpstreamQuestion } from '../../src/info/question.ts';
+import { FORWARDED_TYPES } from '../../src/info/question-types.ts';
+import { readForwarded, readQuery } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
 
@@ -68,7 +66,7 @@ const QUESTIONS: readonly Readonly<Record<string, unknown>>[] = [
 function rebuilt(body: unknown): unknown {
   const read = readForwarded(body);
   assert.ok(read !== undefined && !(read instanceof RequestError), JSON.stringify(body));
-  return read.question;
+  return read.body;
 }
 
 function refusal(body: unknown): [string, string | undefined] {
@@ -80,7 +78,9 @@ function refusal(body: unknown): [string, string | undefined] {
 test('every question of the table is rebuilt with all of its fields', () => {
   for (const question of QUESTIONS) assert.deepEqual(rebuilt(question), question);
   const withFields = new Set(QUESTIONS.map(({ type }) => type));
-  for (const type of listForwardedTypes().filter((other) => !withFields.has(other))) {
+  for (const type of FORWARDED_TYPES.map((each) => each.type).filter(
+    (other) => !withFields.has(other),
+  )) {
     const question = { type, user: USER };
     const keys = Object.keys(rebuilt(question) as object);
     assert.deepEqual(keys, keys.length === 1 ? ['type'] : ['type', 'user'], type);
@@ -217,7 +217,7 @@ test('a moment of the past is refused: the exchange would answer about the prese
 });
 
 test('a question weighs what the upstream says', () => {
-  const weigh = (body: unknown) => (readForwarded(body) as { weight: number }).weight;
+  const weigh = (body: unknown) => (readForwarded(body) as UpstreamQuestion).weight;
   assert.equal(weigh({ type: 'l2Book', coin: 'BTC' }), 2);
   assert.equal(weigh({ type: 'allMids' }), 2);
   assert.equal(weigh({ type: 'metaAndAssetCtxs', dex: 'xyz' }), 20);
@@ -229,7 +229,7 @@ test('a question weighs what the upstream says', () => {
 });
 
 function readText(text: string) {
-  return readForwardedQuery(new URLSearchParams(text));
+  return readQuery(new URLSearchParams(text), { forwards: true });
 }
 
 test('a query string is read as the question that it writes', () => {
@@ -248,8 +248,8 @@ test('a query string is read as the question that it writes', () => {
   ];
   for (const [text, expected] of cases) {
     const read = readText(text);
-    assert.ok(read !== undefined && !(read instanceof RequestError), text);
-    assert.deepEqual(read.question, expected);
+    assert.ok(read instanceof UpstreamQuestion, text);
+    assert.deepEqual(read.body, expected);
   }
 });
 
@@ -265,7 +265,9 @@ test('a query string that gives a field twice, or a wrong value, is refused', ()
     assert.ok(read instanceof RequestError, text);
     assert.equal(read.field, field);
   }
-  assert.equal(readText('type=order'), undefined);
+  const unknown = readText('type=order');
+  assert.ok(unknown instanceof RequestError);
+  assert.equal(unknown.code, 'unknown_type');
 });
 
 test('marks of the past are left to the ledger, whose archive has them', () => {

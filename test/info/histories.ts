@@ -1,8 +1,8 @@
 /** Histories in memory, of which little more than times is known. */
 
-import type { HistoryAnswer, HistorySteps } from '../../src/info/history-question.ts';
-import type { HistoryView, PastView } from '../../src/info/history-view.ts';
-import type { Subject } from '../../src/info/subject.ts';
+import type { ArchiveAnswer, ArchiveSteps } from '../../src/info/archive/archive-answer.ts';
+import type { HistoryView, PastView } from '../../src/info/archive/history-view.ts';
+import type { QuestionSubject } from '../../src/info/question-subject.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { stateOf, TIME } from './states.ts';
 
@@ -55,9 +55,9 @@ function countUpTo(times: readonly number[], time: number): number {
   return from;
 }
 
-export type AnswerAsText = HistoryAnswer & { readonly body: string };
+export type AnswerAsText = ArchiveAnswer & { readonly body: string };
 
-export function answerSteps(steps: HistorySteps): AnswerAsText {
+export function answerSteps(steps: ArchiveSteps): AnswerAsText {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return { ...step.value, body: String(step.value.body) };
@@ -101,7 +101,7 @@ export function foldedHistory(
       get state() {
         return state;
       },
-      load(subject: Subject) {
+      load(subject: QuestionSubject) {
         calls.push(['load', subject.kind, 'dexIndex' in subject ? subject.dexIndex : undefined]);
       },
       loadMarks: () => calls.push(['loadMarks']),

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { Reduction } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { Reduction } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { foldedHistory } from './histories.ts';
 import { TIME } from './states.ts';
 
@@ -67,7 +67,7 @@ function ask(
     },
   });
   const question = readQuestion({ type: 'liquidationHistory', user: ISOLATED, ...body });
-  const steps = (question as HistoryQuestion).answer(history);
+  const steps = (question as ArchiveQuestion).answer(history);
   let pauses = 0;
   for (;;) {
     const step = steps.next();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
@@ -14,7 +14,7 @@ import { archiveOnce, withArchive } from '../archive/archived.ts';
 const place = createPlaces();
 
 function answerOf(history: HistoryView, body: object): string {
-  const steps = (readQuestion(body) as HistoryQuestion).answer(history);
+  const steps = (readQuestion(body) as ArchiveQuestion).answer(history);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return String(step.value.body);

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { answerQuestion, parseQuestion, parseSubscription } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion, parseSubscription } from '../../src/info/read-question.ts';
+import { AnswerWriter } from '../../src/info/writing/answer-writer.ts';
 import { createState } from '../../src/state/state.ts';
 import { assertRefused, parseQueryText, type Refused, stateOf } from './states.ts';
 import { SUBSCRIPTIONS, TYPES } from './types.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { assertRefused, parseQueryText, type Refused, stateOf } from './states.ts';

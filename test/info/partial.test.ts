@@ -3,12 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../src/exact/address.ts';
-import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
 import { BodySource, JsonSource, QuerySource } from '../../src/http/answering/question-source.ts';
-import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { answerQuestion, parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
+import { RowAnswerCaches } from '../../src/http/answering/row-answer-cache.ts';
+import {
+  isSubjectKnown,
+  oldestTime,
+  type QuestionSubject,
+} from '../../src/info/question-subject.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { isSubjectKnown, oldestTime, type Subject } from '../../src/info/subject.ts';
+import { AnswerWriter } from '../../src/info/writing/answer-writer.ts';
 import type { State } from '../../src/state/state.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
@@ -167,11 +172,11 @@ test('the mode of an account is unknown on a partial ledger until an event has n
 });
 
 test('every question that takes a user says what it is about, or that it is not recorded', () => {
-  const silent = REQUEST_TYPES.filter(
-    ({ fields, subjects, isRefusedOnPartial }) =>
+  const silent = STATE_TYPES.filter(
+    ({ fields, partial }) =>
       ('user' in fields || 'users' in fields) &&
-      subjects === undefined &&
-      isRefusedOnPartial !== true,
+      partial?.subjects === undefined &&
+      partial?.isRefused !== true,
   );
   assert.deepEqual(
     silent.map(({ type }) => type),
@@ -180,7 +185,7 @@ test('every question that takes a user says what it is about, or that it is not 
 });
 
 test('questions that are not about users are answered as on any ledger', () => {
-  const others = REQUEST_TYPES.filter(
+  const others = STATE_TYPES.filter(
     ({ type, fields }) => Object.keys(fields).length === 0 && type !== 'perpDeployAuctionStatus',
   );
   assert.ok(others.length >= 5);
@@ -216,7 +221,7 @@ function addressOf(text: string) {
   return address;
 }
 
-function subjectsOf(question: Record<string, unknown>): readonly Subject[] {
+function subjectsOf(question: Record<string, unknown>): readonly QuestionSubject[] {
   return parseQuestion(question).subjects(HELD);
 }
 
@@ -245,7 +250,7 @@ test('unknown subjects are found, and the time of several is that of the oldest'
     users: [KNOWN, ELSEWHERE],
     dex: 'ALL_DEXES',
   });
-  const isUnknown = (subject: Subject) => !isSubjectKnown(HELD, subject);
+  const isUnknown = (subject: QuestionSubject) => !isSubjectKnown(HELD, subject);
   assert.deepEqual(all.filter(isUnknown), [
     { ...ACCOUNT_KIND, user: addressOf(ELSEWHERE), dexIndex: 0 },
   ]);
@@ -268,11 +273,11 @@ function sourcesOf(user: string) {
 }
 
 test('the quick way to an account refuses what the others refuse, also after a cached answer', () => {
-  const accounts = new AccountAnswers();
+  const caches = new RowAnswerCaches();
   const ask = (state: State, user: string) =>
     sourcesOf(user).map((question) => {
       assert.ok('subjects' in question);
-      return question.answer(state, undefined, accounts).toString();
+      return caches.answer(question, state, undefined).toString();
     });
   const question = { type: 'clearinghouseState', user: KNOWN };
   assert.deepEqual(new Set(ask(HELD, KNOWN)), new Set([answerQuestion(HELD, question)]));
@@ -281,7 +286,7 @@ test('the quick way to an account refuses what the others refuse, also after a c
   for (const source of sourcesOf(STRANGER)) {
     assert.ok('subjects' in source);
     assert.throws(
-      () => source.answer(HELD, undefined, accounts),
+      () => caches.answer(source, HELD, undefined),
       (error) => error instanceof RequestError && error.code === 'not_ready',
     );
     assert.deepEqual(source.subjects(HELD), [

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView, PositionChange } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import type { HistoryView, PositionChange } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
@@ -51,7 +51,7 @@ function historyWith(changes: readonly (PositionChange | undefined)[]) {
 
 function ask(history: HistoryView, fields: object = {}) {
   const body = { type: 'positionHistory', user: USER, coin: 'BTC', ...fields };
-  return answerSteps((readQuestion(body) as HistoryQuestion).answer(history));
+  return answerSteps((readQuestion(body) as ArchiveQuestion).answer(history));
 }
 
 test('each change is told with the position after it and the mark then', () => {
@@ -157,7 +157,7 @@ test('a coin is looked up where the range ends, or now if it is over before the 
 test('a position history pauses after every change, of another position as well', () => {
   const { history } = historyWith([undefined, OPENED, undefined]);
   const question = readQuestion({ type: 'positionHistory', user: USER, coin: 'BTC' });
-  const steps = (question as HistoryQuestion).answer(history);
+  const steps = (question as ArchiveQuestion).answer(history);
   let pauses = 0;
   while (steps.next().done !== true) pauses++;
   assert.equal(pauses, 3);

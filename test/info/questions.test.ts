@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { REQUEST_ERRORS, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { assertRefused, type Refused, stateOf, TIME } from './states.ts';

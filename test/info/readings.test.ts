@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Address, parseAddress } from '../../src/exact/address.ts';
-import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { Readings } from '../../src/info/readings.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import type { QuestionSubject } from '../../src/info/question-subject.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import type { Subject } from '../../src/info/subject.ts';
+import { UpstreamAnswers } from '../../src/info/upstream-answers.ts';
+import { AnswerWriter } from '../../src/info/writing/answer-writer.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
 const KNOWN = '0xabcdef0000000000000000000000000000000001';
 const STRANGER = '0xabcdef0000000000000000000000000000000003';
-const ACCOUNT: Subject = { kind: 'account', user: addressOf(STRANGER), dexIndex: 0 };
-const DELEGATIONS: Subject = { kind: 'delegations', user: addressOf(STRANGER) };
+const ACCOUNT: QuestionSubject = { kind: 'account', user: addressOf(STRANGER), dexIndex: 0 };
+const DELEGATIONS: QuestionSubject = { kind: 'delegations', user: addressOf(STRANGER) };
 const ANSWER = '{"marginSummary":{"accountValue":"1.5"}}';
 
 const STATE = stateOf(
@@ -27,8 +27,8 @@ function addressOf(text: string): Address {
   return address;
 }
 
-function readingsOf(subject: Subject, answer: string): Readings {
-  const readings = new Readings();
+function readingsOf(subject: QuestionSubject, answer: string): UpstreamAnswers {
+  const readings = new UpstreamAnswers();
   assert.deepEqual([readings.isEmpty, readings.hasAnswers], [true, false]);
   readings.noteAnswer(subject, answer, TIME + 5);
   readings.noteAnswer(subject, answer, TIME + 9);
@@ -123,7 +123,7 @@ test('on all dexes and in a batch they stand beside what the ledger holds', () =
 });
 
 test('what could not be read is refused with the reason, and only that', () => {
-  const readings = new Readings();
+  const readings = new UpstreamAnswers();
   readings.noteFailure(ACCOUNT, new RequestError('upstream_failed', 'the exchange is away'));
   assert.equal(readings.isEmpty, false);
   const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import type { Present } from '../../src/info/moment.ts';
-import { answerQuestion, readQuestion } from '../../src/info/registry.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import type { Present } from '../../src/info/archive/resolve-moment.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { answerQuestion, readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -77,7 +77,7 @@ before(async () => {
 
 /** The answer, or the refusal. */
 function ask(history: HistoryView, body: object, present?: Present): AnswerAsText | RequestError {
-  const question = readQuestion(body) as HistoryQuestion | RequestError;
+  const question = readQuestion(body) as ArchiveQuestion | RequestError;
   if (question instanceof RequestError) return question;
   try {
     question.findHeight(history, present ?? { height: 0, time: 0 });

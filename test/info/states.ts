@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { parseBlock } from '../../src/events/event.ts';
-import { isAboutPast, readQuery } from '../../src/info/registry.ts';
-import type { Question } from '../../src/info/request.ts';
+import type { StateQuestion } from '../../src/info/question.ts';
+import { readQuery } from '../../src/info/read-question.ts';
 import { RequestError, type RequestErrorCode } from '../../src/info/request-error.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
@@ -36,9 +36,9 @@ export function assertRefused(ask: () => unknown, { code, field, message }: Refu
 }
 
 /** The question of a query string; throws if it is refused. */
-export function parseQueryText(query: string): Question {
+export function parseQueryText(query: string): StateQuestion {
   const question = readQuery(new URLSearchParams(query));
   if (question instanceof RequestError) throw question;
-  assert.ok(!isAboutPast(question));
+  assert.ok(question.source === 'state');
   return question;
 }

@@ -2,14 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  HistoryAnswer,
-  HistoryQuestion,
-  HistorySteps,
-} from '../../src/info/history-question.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { readQuestion } from '../../src/info/registry.ts';
-import { describeSurcharge, withSurcharge } from '../../src/info/surcharge.ts';
+import type { ArchiveAnswer, ArchiveSteps } from '../../src/info/archive/archive-answer.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import { describeSurcharge, withSurcharge } from '../../src/info/archive/surcharge.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { foldedHistory, pastOf } from './histories.ts';
 import { stateOf } from './states.ts';
 
@@ -25,12 +22,12 @@ const MARKET = {
 };
 const BLOCKS = [[MARKET], [{ type: 'transfer', user: USER, dex: '', amount: '100.0' }]];
 
-const ANSWER: HistoryAnswer = {
+const ANSWER: ArchiveAnswer = {
   ...{ body: '[]', format: 'json', height: 1, time: 1, isFixed: true, accountTime: -1 },
 };
 
 /** What each step adds to the weight. */
-function listSurcharges(steps: HistorySteps): number[] {
+function listSurcharges(steps: ArchiveSteps): number[] {
   const surcharges: number[] = [];
   for (let step = steps.next(); step.done !== true; step = steps.next()) {
     surcharges.push(step.value);
@@ -39,7 +36,7 @@ function listSurcharges(steps: HistorySteps): number[] {
 }
 
 function surchargesOf(body: object, history: HistoryView): number[] {
-  return listSurcharges((readQuestion(body) as HistoryQuestion).answer(history));
+  return listSurcharges((readQuestion(body) as ArchiveQuestion).answer(history));
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
@@ -47,7 +44,7 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 /** Steps that read so many marks and changes, and yield so much. */
 function createSteps(parts: readonly { marks?: number; changes?: number; yields: number }[]) {
   const reads = { marks: 1000, changes: 1000 };
-  function* answer(): HistorySteps {
+  function* answer(): ArchiveSteps {
     for (const { marks = 0, changes = 0, yields } of parts) {
       reads.marks += marks;
       reads.changes += changes;
@@ -81,7 +78,7 @@ test('what others read between the steps is theirs', () => {
 test('an answer that nobody wants any more gives back what it has loaded', () => {
   const { history, calls } = foldedHistory(BLOCKS);
   const question = readQuestion({ type: 'accountHistory', user: USER, step: 1000 });
-  const steps = (question as HistoryQuestion).answer(history);
+  const steps = (question as ArchiveQuestion).answer(history);
   for (let step = 0; step < 2; step++) steps.next();
   assert.notDeepEqual(calls.at(-1), ['release']);
   steps.return(undefined as never);
@@ -90,7 +87,7 @@ test('an answer that nobody wants any more gives back what it has loaded', () =>
 
 test('the points of a series are charged before the first one is looked at, whether they make rows or not', () => {
   const { history, calls } = foldedHistory(BLOCKS);
-  const question = readQuestion({ type: 'accountHistory', user: USER, step: 1 }) as HistoryQuestion;
+  const question = readQuestion({ type: 'accountHistory', user: USER, step: 1 }) as ArchiveQuestion;
   const steps = question.answer(history);
   // 1,001 times, a millisecond apart.
   assert.deepEqual(steps.next(), { done: false, value: 1001 / 16 - 20 });

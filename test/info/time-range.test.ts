@@ -2,13 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HistoryQuestion } from '../../src/info/history-question.ts';
-import { HistoryUntil } from '../../src/info/history-until.ts';
-import type { HistoryView } from '../../src/info/history-view.ts';
-import { MOMENT_FIELDS, readMoment, resolveMoment } from '../../src/info/moment.ts';
-import { readQuestion } from '../../src/info/registry.ts';
+import { HistoryUntil } from '../../src/info/archive/history-until.ts';
+import type { HistoryView } from '../../src/info/archive/history-view.ts';
+import { resolveMoment } from '../../src/info/archive/resolve-moment.ts';
+import {
+  heightsOf,
+  listPoints,
+  readStep,
+  readTimeRange,
+} from '../../src/info/archive/time-range.ts';
+import { PAST_MOMENT_FIELDS, readMoment } from '../../src/info/fields/past-moment.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
+import { readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { heightsOf, listPoints, readStep, readTimeRange } from '../../src/info/time-range.ts';
 import { answerSteps, historyOf } from './histories.ts';
 import { assertRefused } from './states.ts';
 
@@ -264,7 +270,7 @@ test('a question has one moment or none', () => {
 });
 
 test('in a query a moment is digits, at most sixteen, given once', () => {
-  const { readTexts } = MOMENT_FIELDS.atTime;
+  const { readTexts } = PAST_MOMENT_FIELDS.atTime;
   assert.ok(readTexts !== undefined);
   const texts = [['12'], ['0012'], ['1234567890123456'], ['12345678901234567'], ['1', '2']];
   assert.deepEqual(
@@ -275,7 +281,7 @@ test('in a query a moment is digits, at most sixteen, given once', () => {
 
 /** The times of a portfolio's periods, each as first, step and count. */
 function periodsOf(history: HistoryView): Record<string, readonly number[]> {
-  const question = readQuestion({ type: 'portfolio', user: USER }) as HistoryQuestion;
+  const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
   const answer = answerSteps(question.answer(history));
   const { body, format, height, time, isFixed, accountTime } = answer;
   const { last, lastTime } = history.range();

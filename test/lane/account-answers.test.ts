@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { AccountAnswers } from '../../src/http/answering/account-answers.ts';
-import { AnswerWriter } from '../../src/info/answer-writer.ts';
-import { writeAccount } from '../../src/info/clearinghouse.ts';
+import { RowAnswerCache } from '../../src/http/answering/row-answer-cache.ts';
+import { writeAccount } from '../../src/info/answers/account-answer.ts';
+import { AnswerWriter } from '../../src/info/writing/answer-writer.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
@@ -32,7 +32,7 @@ test(`answers from the ring are the ones that would be computed ${SEED_NOTE}`, (
   const state = createState();
   while (!simulator.isSetUp) applyBlock(state, parseBlock(simulator.next()));
   const random = new Random(`ring ${SEED}`);
-  const answers = new AccountAnswers();
+  const answers = new RowAnswerCache({ find: () => 0, changedAt: () => 0, write: writeAccount });
   const head = new AnswerWriter();
   for (let block = 0; block < BLOCKS; block++) {
     for (let asked = 0; asked < QUESTIONS_A_BLOCK; asked++) {

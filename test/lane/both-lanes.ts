@@ -10,7 +10,7 @@ import type { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { RefusalPace } from '../../src/http/answering/refusal-pace.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';

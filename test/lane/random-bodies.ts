@@ -1,6 +1,6 @@
 /** Random bodies of questions: most of them can be answered, written in many ways. */
 
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
 import type { Random } from '../../src/simulator/random.ts';
 import { LIMITS } from './both-lanes.ts';
 
@@ -36,7 +36,7 @@ function validValue(name: string, random: Random, subjects: Subjects): string | 
 }
 
 function validMembers(random: Random, subjects: Subjects): Member[] {
-  const { type, fields } = random.pick(REQUEST_TYPES);
+  const { type, fields } = random.pick(STATE_TYPES);
   const members: Member[] = [['"type"', JSON.stringify(type)]];
   for (const name of Object.keys(fields)) {
     const value = validValue(name, random, subjects);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { createPlaces, run } from '../../tools/harness/program.ts';

@@ -9,8 +9,8 @@ import {
   type WatchedRows,
   WatchedTopics,
 } from '../../src/http/push/watched-topics.ts';
-import { parseSubscription } from '../../src/info/registry.ts';
-import type { Question } from '../../src/info/request.ts';
+import type { StateQuestion } from '../../src/info/question.ts';
+import { parseSubscription } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyInPieces } from '../../src/state/fold.ts';
@@ -25,11 +25,11 @@ const BLOCKS = scale(120, 400);
 const STRANGER = `0x${'f'.repeat(40)}`;
 
 class WatchedQuestion implements WatchableTopic {
-  readonly question: Question;
+  readonly question: StateQuestion;
   watched: WatchedRows | undefined;
   #text = '';
 
-  constructor(question: Question, state: StateView) {
+  constructor(question: StateQuestion, state: StateView) {
     this.question = question;
     this.hasChanged(state);
   }
@@ -46,7 +46,7 @@ class WatchedQuestion implements WatchableTopic {
   }
 }
 
-function listQuestions(state: StateView): Question[] {
+function listQuestions(state: StateView): StateQuestion[] {
   const { addresses, markets } = state;
   const users = Array.from({ length: addresses.table.rowCount - 1 }, (_, index) =>
     formatAddress(addresses.addressOf(index + 1)),

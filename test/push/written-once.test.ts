@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Outbox } from '../../src/http/transport/websocket/outbox.ts';
-import { clearinghouseState } from '../../src/info/clearinghouse.ts';
-import type { RequestType } from '../../src/info/request.ts';
+import type { StateQuestionType } from '../../src/info/question-type.ts';
+import { clearinghouseState } from '../../src/info/types/clearinghouse-state.ts';
 import { run } from '../../tools/harness/program.ts';
 import { connectPush, type PushClient } from '../../tools/harness/push-client.ts';
 import { HEIGHT } from '../../tools/harness/service.ts';
@@ -38,7 +38,7 @@ test('a block is written once for each changed account, and sent once to each cl
     clients.push(client);
   }
   const written = context.mock.method(
-    (clearinghouseState as Required<RequestType>).rowAnswer,
+    (clearinghouseState as Required<StateQuestionType>).rows,
     'write',
   );
   const sent = context.mock.method(Outbox.prototype, 'sendFrames');

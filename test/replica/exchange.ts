@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatAddress } from '../../src/exact/address.ts';
 import { entityTag } from '../../src/http/message/entity-tag.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { appendAll, NO_SNAPSHOTS, restoreDirectory } from '../../tools/harness/data-directory.ts';
 import { createPlaces, run } from '../../tools/harness/program.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import * as column from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';

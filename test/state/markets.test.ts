@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cutBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { MarketBook } from '../../src/state/markets.ts';
 import { createState, type State } from '../../src/state/state.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';

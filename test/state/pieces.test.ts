@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { before, test } from 'node:test';
 import { type Block, type Event, parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';

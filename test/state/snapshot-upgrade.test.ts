@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { parseQuestion } from '../../src/info/registry.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
 import { digestBytes } from '../../src/state/digest.ts';

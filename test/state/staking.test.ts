@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { answerQuestion, parseQuestion } from '../../src/info/registry.ts';
+import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { Table } from '../../src/state/table.ts';

@@ -7,8 +7,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatAddress } from '../../src/exact/address.ts';
-import { parseQuestion, REQUEST_TYPES } from '../../src/info/registry.ts';
-import type { Question } from '../../src/info/request.ts';
+import type { StateQuestion } from '../../src/info/question.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
+import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import {
@@ -38,14 +39,14 @@ const SIMULATED_ACCOUNTS = 30;
 const STRANGER = `0x${'f'.repeat(40)}`;
 
 /** Every type of question, on every dex that there may be. */
-function listQuestions(users: readonly string[], dexes: readonly string[]): Question[] {
+function listQuestions(users: readonly string[], dexes: readonly string[]): StateQuestion[] {
   const fields: Record<string, readonly unknown[]> = {
     user: users,
     users: [users, users.slice(0, 1), [STRANGER, 'no address']],
     dex: dexes,
     id: [3, 20, 1001, 1002],
   };
-  return REQUEST_TYPES.flatMap((request) => {
+  return STATE_TYPES.flatMap((request) => {
     let bodies: Record<string, unknown>[] = [{ type: request.type }];
     for (const name of Object.keys(request.fields)) {
       bodies = bodies.flatMap((body) => fields[name].map((value) => ({ ...body, [name]: value })));
@@ -55,7 +56,7 @@ function listQuestions(users: readonly string[], dexes: readonly string[]): Ques
 }
 
 /** The answer apart from its times; undefined if the question is refused. */
-function textOf(question: Question, state: StateView): string | undefined {
+function textOf(question: StateQuestion, state: StateView): string | undefined {
   try {
     return withoutTime(question.answer(state));
   } catch (error) {
@@ -69,7 +70,7 @@ const LATER_SHARE_MAX = 0.05;
 
 /** Since when each answer has been the same, by its text. */
 class Observer {
-  readonly #questions: readonly Question[];
+  readonly #questions: readonly StateQuestion[];
   readonly #texts: (string | undefined)[];
   readonly #heights: number[];
   /** When each question was last answered: one about a dex that is not listed is refused in between. */
@@ -77,7 +78,7 @@ class Observer {
   /** Of answers that have been seen to change: how many are said to have changed later. */
   readonly #tally: Tally;
 
-  constructor(questions: readonly Question[], tally: Tally) {
+  constructor(questions: readonly StateQuestion[], tally: Tally) {
     this.#questions = questions;
     this.#tally = tally;
     this.#texts = questions.map(() => undefined);
@@ -122,7 +123,11 @@ function restore(state: StateView): State {
   return decodeState(description, tables);
 }
 
-function assertSame(questions: readonly Question[], state: StateView, restored: StateView): void {
+function assertSame(
+  questions: readonly StateQuestion[],
+  state: StateView,
+  restored: StateView,
+): void {
   for (const question of questions) {
     if (textOf(question, state) === undefined) continue;
     assert.equal(question.changedAt(restored), question.changedAt(state), question.type);

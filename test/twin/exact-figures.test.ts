@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { accountTotals } from '../../src/state/account-totals.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import {

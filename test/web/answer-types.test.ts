@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { auctionSchema } from '../../src/info/auction.ts';
-import { accountExample, accountSchema } from '../../src/info/clearinghouse.ts';
-import type { delegationsSchema } from '../../src/info/delegations.ts';
 import type { Described } from '../../src/info/schema.ts';
+import { accountExample, accountSchema } from '../../src/info/types/clearinghouse-state.ts';
+import type { delegationsSchema } from '../../src/info/types/delegations.ts';
+import type { auctionSchema } from '../../src/info/types/perp-deploy-auction-status.ts';
 import type { FollowStatus } from '../../src/upstream/channel/wanted.ts';
 import type {
   AccountState,

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
-import { REQUEST_TYPES } from '../../src/info/registry.ts';
+import { STATE_TYPES } from '../../src/info/question-types.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { badRequest } from '../harness/bad-requests.ts';
 import { openSocket } from '../harness/push-client.ts';
@@ -92,7 +92,7 @@ function isConnectionLost({ message }: Error): boolean {
 }
 
 function drawQuestion(users: readonly string[]): object {
-  const { type, fields, example } = random.pick(REQUEST_TYPES);
+  const { type, fields, example } = random.pick(STATE_TYPES);
   const drawn: Record<string, unknown> = {};
   if ('user' in fields) drawn['user'] = random.pick(users);
   if ('users' in fields) drawn['users'] = [random.pick(users), random.pick(users)];

@@ -1,7 +1,7 @@
 /** The answers of the exchange's info server, as UPSTREAM's dialect has them, from a state. */
 
 import { parseAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { Random } from '../../src/simulator/random.ts';
 import type { StateView } from '../../src/state/state.ts';

@@ -6,7 +6,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { answerQuestion } from '../../src/info/registry.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
 import type { Auction } from '../../src/state/auction.ts';

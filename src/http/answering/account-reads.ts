@@ -5,15 +5,15 @@
 
 import type { WorkDone } from '../../access/prepayment.ts';
 import { formatAddress } from '../../exact/address.ts';
-import { Readings } from '../../info/readings.ts';
-import { RequestError } from '../../info/request-error.ts';
 import {
   describeSubject,
   isSubjectKnown,
   oldestTime,
-  type Subject,
+  type QuestionSubject,
   subjectTime,
-} from '../../info/subject.ts';
+} from '../../info/question-subject.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { StateView } from '../../state/state.ts';
 import {
@@ -38,7 +38,7 @@ export type Provenance = Pick<Reply, 'height' | 'time' | 'accountTime' | 'isFrom
 
 /** What was read for one question. */
 export interface AskedReadings {
-  readonly readings: Readings;
+  readonly readings: UpstreamAnswers;
   /** Whether the exchange was asked for any of it. */
   readonly wasAsked: WorkDone;
 }
@@ -63,7 +63,7 @@ export class AccountReads {
    */
   read(
     state: StateView,
-    subjects: readonly Subject[],
+    subjects: readonly QuestionSubject[],
     { keyId, abandonment }: Requester,
     ageMsMax = this.ageMsMax,
   ): Promise<AskedReadings> | undefined {
@@ -72,7 +72,7 @@ export class AccountReads {
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
     if (abandonment.refusal !== undefined) {
-      return Promise.resolve({ readings: new Readings(), wasAsked: false });
+      return Promise.resolve({ readings: new UpstreamAnswers(), wasAsked: false });
     }
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
     return this.#awaitAll(wants, abandonment).then((outcomes) => ({
@@ -85,7 +85,7 @@ export class AccountReads {
    * Whether the subject has to be read. Ages are by this machine's clock, or the ledger's if that
    * is later; both go on while the exchange stands still.
    */
-  #isDue(state: StateView, subject: Subject, ageMsMax: number): boolean {
+  #isDue(state: StateView, subject: QuestionSubject, ageMsMax: number): boolean {
     if (!isHeld(state, subject)) return true;
     if (ageMsMax === Number.POSITIVE_INFINITY) return false;
     return this.#parts.live.nowMs() - subjectTime(state, subject) >= ageMsMax;
@@ -108,11 +108,11 @@ export class AccountReads {
   }
 
   #gather(
-    subjects: readonly Subject[],
-    due: readonly Subject[],
+    subjects: readonly QuestionSubject[],
+    due: readonly QuestionSubject[],
     outcomes: readonly Outcome[],
-  ): Readings {
-    const readings = new Readings();
+  ): UpstreamAnswers {
+    const readings = new UpstreamAnswers();
     const { state } = this.#parts.live;
     if (state === undefined) return readings;
     for (const [index, subject] of due.entries()) {
@@ -133,7 +133,7 @@ export class AccountReads {
 
   #findRefusal(
     state: StateView,
-    subject: Subject,
+    subject: QuestionSubject,
     outcome: Exclude<Outcome, { outcome: 'upstream' }>,
   ): RequestError | undefined {
     const what = describeSubject(state, subject);
@@ -154,7 +154,7 @@ export class AccountReads {
   }
 
   /** Whether the ledger holds all of them, at any age; always true without a follower. */
-  areHeld(state: StateView, subjects: readonly Subject[]): boolean {
+  areHeld(state: StateView, subjects: readonly QuestionSubject[]): boolean {
     const isFollowed = this.#parts.wanted !== undefined;
     return !isFollowed || subjects.every((subject) => isHeld(state, subject));
   }
@@ -162,8 +162,8 @@ export class AccountReads {
   /** Whether an answer about them can be sent without reading any of them first. */
   isAnswerable(
     state: StateView,
-    subjects: readonly Subject[],
-    readings: Readings | undefined,
+    subjects: readonly QuestionSubject[],
+    readings: UpstreamAnswers | undefined,
   ): boolean {
     if (this.#parts.wanted === undefined) return true;
     return subjects.every(
@@ -176,8 +176,8 @@ export class AccountReads {
   setProvenance(
     reply: Provenance,
     state: StateView,
-    subjects: readonly Subject[],
-    readings: Readings | undefined,
+    subjects: readonly QuestionSubject[],
+    readings: UpstreamAnswers | undefined,
   ): void {
     const held = subjects.filter((subject) => isFromState(state, subject, readings));
     const time = Math.min(
@@ -192,7 +192,7 @@ export class AccountReads {
   }
 
   /** Says to the follower what a key asks for, so that it goes on reading it. */
-  noteInterest(state: StateView, subjects: readonly Subject[], keyId: string): void {
+  noteInterest(state: StateView, subjects: readonly QuestionSubject[], keyId: string): void {
     const { wanted } = this.#parts;
     if (wanted === undefined) return;
     for (const subject of subjects) wanted.noteInterest(itemOf(state, subject), keyId);
@@ -200,23 +200,27 @@ export class AccountReads {
 }
 
 /** Time 0: never read, or the last answer could not be recorded. */
-function isHeld(state: StateView, subject: Subject): boolean {
+function isHeld(state: StateView, subject: QuestionSubject): boolean {
   return isSubjectKnown(state, subject) && subjectTime(state, subject) > 0;
 }
 
 /** While others were read, the exchange's answer about this one could not be recorded. */
-function refuseTakenBack(state: StateView, subject: Subject): RequestError {
+function refuseTakenBack(state: StateView, subject: QuestionSubject): RequestError {
   const what = describeSubject(state, subject);
   return new RequestError('not_ready', `${what}: not recorded any more, ask again`);
 }
 
 /** True if the answer about the subject is computed from the state. */
-function isFromState(state: StateView, subject: Subject, readings: Readings | undefined): boolean {
+function isFromState(
+  state: StateView,
+  subject: QuestionSubject,
+  readings: UpstreamAnswers | undefined,
+): boolean {
   if (readings?.findFailure(subject) !== undefined) return false;
   return readings?.findAnswer(subject) === undefined && isSubjectKnown(state, subject);
 }
 
-function itemOf({ markets }: StateView, subject: Subject): WantedItem {
+function itemOf({ markets }: StateView, subject: QuestionSubject): WantedItem {
   const user = formatAddress(subject.user);
   if (subject.kind === 'delegations') return { kind: 'delegations', user };
   return { kind: 'account', user, dex: markets.dexes[subject.dexIndex].name };

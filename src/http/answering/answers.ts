@@ -9,8 +9,12 @@ import type { Logger } from 'pino';
 import type { Admission } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
 import type { Prepayment } from '../../access/prepayment.ts';
-import type { HistoryQuestion } from '../../info/history-question.ts';
-import { isAboutPast } from '../../info/registry.ts';
+import type {
+  ArchiveQuestion,
+  Question,
+  StateQuestion,
+  UpstreamQuestion,
+} from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { StateView } from '../../state/state.ts';
 import { isLengthy } from '../message/parse-limits.ts';
@@ -22,7 +26,7 @@ import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { BoundedLog } from './bounded-log.ts';
 import { type AdmittedRequest, ChargedWork } from './charged-work.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
-import { Forwarding, type ForwardingParts, ForwardRequest } from './forwarding.ts';
+import { Forwarding, type ForwardingParts } from './forwarding.ts';
 import { LengthWeights } from './length-weights.ts';
 import { LongAnswers } from './long-answers.ts';
 import {
@@ -34,13 +38,7 @@ import {
 import type { Peer } from './peer.ts';
 import { PresentAnswers } from './present-answers.ts';
 import { type QuestionHead, readQuestionHead, withQuestion } from './question-head.ts';
-import {
-  type AnyQuestion,
-  LongQuery,
-  type ParsedQuestion,
-  type QuerySource,
-  type QuestionSource,
-} from './question-source.ts';
+import { LongQuery, type QuerySource, type QuestionSource } from './question-source.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
 import { isUnpaid, RefusalPace } from './refusal-pace.ts';
 import { REFUSED_WEIGHT, Refusals } from './refusals.ts';
@@ -190,7 +188,11 @@ export class Answers {
       return this.#answerLengthy(unread, { head, peer, key }, isRenderedAtOnce);
     }
     const question = unread === undefined ? head.question : this.#read(unread, key);
-    return this.#answerQuestion(question as AnyQuestion, { head, peer, key }, isRenderedAtOnce);
+    return this.#answerQuestion(
+      question as Question | RequestError,
+      { head, peer, key },
+      isRenderedAtOnce,
+    );
   }
 
   #answerLengthy(
@@ -216,7 +218,7 @@ export class Answers {
     return reply instanceof Promise ? reply.then(finish) : finish(reply);
   }
 
-  #read(source: QuestionSource, { id }: Key): AnyQuestion {
+  #read(source: QuestionSource, { id }: Key): Question | RequestError {
     try {
       return source.read(this.#forwarding.isOn);
     } catch (error) {
@@ -225,7 +227,7 @@ export class Answers {
   }
 
   #answerQuestion(
-    question: AnyQuestion | undefined,
+    question: Question | RequestError | undefined,
     admitted: AdmittedHead,
     isRenderedAtOnce: boolean,
   ): Reply | Promise<Reply> {
@@ -234,11 +236,11 @@ export class Answers {
     if (question instanceof RequestError) return this.#refusals.refuse(question, { peer, key });
     const { type } = question;
     try {
-      if (question instanceof ForwardRequest) return this.#forward(question, admitted);
+      if (question.source === 'upstream') return this.#forward(question, admitted);
       if (head.termsRefusal !== undefined) {
         return this.#refusals.refuse(head.termsRefusal, { peer, key, type });
       }
-      if (isAboutPast(question)) return this.#answerPast(question, admitted);
+      if (question.source === 'archive') return this.#answerPast(question, admitted);
       const uncharged = { payment: undefined, readings: undefined };
       return this.#present.answer({ head, peer, key, question, isRenderedAtOnce, ...uncharged });
     } catch (error) {
@@ -275,7 +277,7 @@ export class Answers {
   }
 
   /** Asks the exchange. */
-  #forward(question: ForwardRequest, admitted: AdmittedHead): Reply | Promise<Reply> {
+  #forward(question: UpstreamQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
     const { head, peer, key } = admitted;
     const { abandonment } = peer;
     const request = { ...admitted, question, ...UNCHARGED };
@@ -299,14 +301,14 @@ export class Answers {
       const { bytes } = answer;
       const reply = new Reply(200, question.type);
       reply.isPolled = head.question !== undefined;
-      reply.allowance = payment.settle(question.weigh(answer));
+      reply.allowance = payment.settle(question.weighAnswer(answer.rows));
       reply.body = bytes.length < LONG_TEXT_LENGTH ? bytes.toString() : bytes;
       return this.#countLongBody(reply);
     });
   }
 
   /** Answers from the archive. */
-  #answerPast(question: HistoryQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
+  #answerPast(question: ArchiveQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
     const { head, peer, key } = admitted;
     const { weight } = question;
     const { admission } = this.#parts;
@@ -353,7 +355,7 @@ export class Answers {
    * The state that a subscription starts from, or why it is refused. Overload is no reason: clients
    * that reconnect all at once just wait until it passes. No payer if it is paid already.
    */
-  admitSubscription(question: ParsedQuestion, payer?: Key): StateView | RequestError {
+  admitSubscription(question: StateQuestion, payer?: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
     if (live.state !== undefined) question.validate(live.state);
     const shortage = payer && admission.findShortage(payer, question.weight);

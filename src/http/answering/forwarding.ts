@@ -1,10 +1,8 @@
 /** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
 
 import type { WorkDone } from '../../access/prepayment.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
-import { type Forwardable, readForwarded, readForwardedQuery } from '../../info/forwarded-types.ts';
+import type { UpstreamQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
 import {
   type ForwardAnswer,
   type ForwardOutcome,
@@ -13,46 +11,6 @@ import {
 } from '../../upstream/channel/wanted.ts';
 import type { HttpSettings } from '../settings.ts';
 import { LATE, type Requester, Wait } from './abandonment.ts';
-
-/** A question that is answered by the exchange. */
-export class ForwardRequest {
-  readonly question: ForwardedQuestion;
-  /** The exchange's weight, without what the items of the answer add. */
-  readonly weight: number;
-
-  constructor(question: ForwardedQuestion, weight: number) {
-    this.question = question;
-    this.weight = weight;
-  }
-
-  get type(): string {
-    return this.question.type;
-  }
-
-  /** What the answer is charged with. */
-  weigh({ rows }: ForwardAnswer): number {
-    return PUBLIC_WEIGHTS.ofRows(this.type, rows);
-  }
-}
-
-/** Undefined if the question is not one that is forwarded. */
-export function readForwardRequest(body: unknown): ForwardRequest | RequestError | undefined {
-  return requestOf(readForwarded(body));
-}
-
-/** The same for a query string. */
-export function readForwardQuery(
-  parameters: URLSearchParams,
-): ForwardRequest | RequestError | undefined {
-  return requestOf(readForwardedQuery(parameters));
-}
-
-function requestOf(
-  read: Forwardable | RequestError | undefined,
-): ForwardRequest | RequestError | undefined {
-  if (read === undefined || read instanceof RequestError) return read;
-  return new ForwardRequest(read.question, read.weight);
-}
 
 /** What became of a forwarded question. */
 export interface Forwarded {
@@ -79,11 +37,11 @@ export class Forwarding {
   }
 
   /** The exchange's answer, or why there is none. */
-  async ask({ question }: ForwardRequest, { keyId, abandonment }: Requester): Promise<Forwarded> {
+  async ask({ body }: UpstreamQuestion, { keyId, abandonment }: Requester): Promise<Forwarded> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
     const wait = new Wait(settings.followWait, abandonment);
-    const asking = wanted.forward(question, keyId);
+    const asking = wanted.forward(body, keyId);
     const outcome = await Promise.race([asking, wait.late]);
     wait.stop();
     if (outcome !== LATE) return { answer: readOutcome(outcome), wasAsked: wasAsked(outcome) };

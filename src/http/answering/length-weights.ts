@@ -5,8 +5,8 @@
 
 import type { Admission } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
-import { clearinghouseState } from '../../info/clearinghouse.ts';
 import type { RequestError } from '../../info/request-error.ts';
+import { clearinghouseState } from '../../info/types/clearinghouse-state.ts';
 import { isLengthy, weighLength } from '../message/parse-limits.ts';
 import { isOurs } from '../message/refusal-reply.ts';
 import type { Reply } from '../message/reply.ts';

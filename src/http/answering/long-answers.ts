@@ -4,22 +4,23 @@
  * to another. An answer is of one height: if a block arrives while it is written, it is begun again.
  */
 
-import { AnswerWriter } from '../../info/answer-writer.ts';
-import type { Readings } from '../../info/readings.ts';
+import type { StateQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
+import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
+import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 import { AbandonedAnswer, type Requester } from './abandonment.ts';
 import { Places } from './places.ts';
-import type { ParsedQuestion } from './question-source.ts';
 import { TurnOrder } from './turn-order.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
 /** A question whose answer is written in pieces. */
-export type LongQuestion = ParsedQuestion &
-  Required<Pick<ParsedQuestion, 'writePieces'>> & { readonly bytesExpected: number };
+export interface LongQuestion extends StateQuestion {
+  readonly bytesExpected: number;
+}
 
-export function isLong(question: ParsedQuestion): question is LongQuestion {
+export function isLong(question: StateQuestion): question is LongQuestion {
   return question.bytesExpected !== undefined;
 }
 
@@ -64,7 +65,7 @@ const ONE_GO_BYTES_MAX = 8 << 20;
 interface Job {
   readonly keyId: string;
   readonly question: LongQuestion;
-  readonly readings: Readings | undefined;
+  readonly readings: UpstreamAnswers | undefined;
   attempts: number;
   workedMs: number;
   /** Undefined while it waits: it takes no room then. */
@@ -121,7 +122,7 @@ export class LongAnswers {
 
   write(
     question: LongQuestion,
-    readings: Readings | undefined,
+    readings: UpstreamAnswers | undefined,
     { keyId, abandonment }: Requester,
   ): Promise<LongOutcome> {
     const { refusal } = abandonment;

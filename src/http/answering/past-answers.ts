@@ -3,13 +3,10 @@
  * computed in slices. Keys have their turns one after the other, and so have the answers of a key.
  */
 
-import {
-  type HistoryAnswer,
-  type HistoryQuestion,
-  SeriesQuestion,
-} from '../../info/history-question.ts';
-import type { HistoryRange, HistoryView } from '../../info/history-view.ts';
-import { NO_ARCHIVE, type Present } from '../../info/moment.ts';
+import type { ArchiveAnswer } from '../../info/archive/archive-answer.ts';
+import type { HistoryRange, HistoryView } from '../../info/archive/history-view.ts';
+import { NO_ARCHIVE, type Present } from '../../info/archive/resolve-moment.ts';
+import type { ArchiveQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { namesTag, pastTag } from '../message/entity-tag.ts';
 import type { RequestHead } from '../message/request-head.ts';
@@ -38,7 +35,7 @@ export interface HistorySource {
 }
 
 /** An answer about the past as a client gets it. */
-export interface PastReply extends Omit<HistoryAnswer, 'body'> {
+export interface PastReply extends Omit<ArchiveAnswer, 'body'> {
   /** Undefined if the client has it already. */
   readonly body: string | Buffer | undefined;
   /** The entity tag, if it has one. */
@@ -53,7 +50,7 @@ const KEY_JOBS_MAX = 32;
 /** Long answers that are computed at the same time, one for each key: each takes megabytes. */
 const LONG_MAX = 4;
 
-type Steps = Iterator<number, HistoryAnswer, void>;
+type Steps = Iterator<number, ArchiveAnswer, void>;
 
 /** Who asks about the past, and pays for it. */
 export interface PayingRequester extends Requester {
@@ -70,7 +67,7 @@ interface Job {
   finish(outcome: Outcome): void;
 }
 
-type Computed = HistoryAnswer | RequestError;
+type Computed = ArchiveAnswer | RequestError;
 type Outcome = Computed | AbandonedAnswer;
 
 /** What becomes of a question. */
@@ -122,14 +119,14 @@ export class PastAnswers {
 
   /** At once, unless it takes longer than a slice or others wait. `present` is where the ledger is. */
   answer(
-    asked: HistoryQuestion,
+    asked: ArchiveQuestion,
     head: RequestHead,
     present: Present,
     requester: PayingRequester,
   ): PastOutcome | Promise<PastOutcome> {
     const history = this.#guard(() => this.#findOwn() ?? this.#describeAbsence());
     if (history instanceof RequestError) return history;
-    const question = head.wantsCsv && asked instanceof SeriesQuestion ? asked.asCsv() : asked;
+    const question = (head.wantsCsv ? asked.asCsv?.() : undefined) ?? asked;
     const height = this.#guard(() => question.findHeight(history, present));
     if (height instanceof RequestError) return height;
     const tag = chooseTag(history, question, height, head);
@@ -163,7 +160,7 @@ export class PastAnswers {
 
   /** At once if it takes no longer than a slice and nobody else waits. */
   #compute(
-    question: HistoryQuestion,
+    question: ArchiveQuestion,
     history: HistoryView,
     requester: PayingRequester,
   ): Outcome | Promise<Outcome> {
@@ -296,7 +293,7 @@ export class PastAnswers {
 /** A POST has no tag: its question is not in the URL, which all POSTs share. */
 function chooseTag(
   { ledgerId }: HistoryView,
-  { type }: HistoryQuestion,
+  { type }: ArchiveQuestion,
   height: number | undefined,
   { method }: RequestHead,
 ): string | undefined {

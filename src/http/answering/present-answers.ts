@@ -2,21 +2,21 @@
 
 import type { Admission } from '../../access/admission.ts';
 
-import { type Readings, requireKnown } from '../../info/readings.ts';
+import type { StateQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
+import { requireKnown, type UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { StateView } from '../../state/state.ts';
 import { entityTag, namesTag } from '../message/entity-tag.ts';
 import { Reply } from '../message/reply.ts';
 import type { HttpSettings } from '../settings.ts';
-import { AccountAnswers } from './account-answers.ts';
 import type { AccountReads } from './account-reads.ts';
 import type { AdmittedRequest, ChargedWork } from './charged-work.ts';
 import { isLong, type LongAnswer, type LongAnswers, type LongQuestion } from './long-answers.ts';
 import { Places } from './places.ts';
 import type { QuestionHead } from './question-head.ts';
-import type { ParsedQuestion } from './question-source.ts';
 import type { Readiness } from './readiness.ts';
+import { RowAnswerCaches } from './row-answer-cache.ts';
 
 /** Requests of a key that wait for a height: a part of all that may (replica/live-state.ts). */
 const KEY_WAITS_MAX = 8_192;
@@ -24,9 +24,9 @@ const KEY_WAITS_MAX = 8_192;
 /** A request for an answer from the state. */
 export interface PresentRequest extends AdmittedRequest {
   readonly head: QuestionHead;
-  readonly question: ParsedQuestion;
+  readonly question: StateQuestion;
   /** The accounts that were read for the request; undefined if the ledger holds all of them. */
-  readonly readings: Readings | undefined;
+  readonly readings: UpstreamAnswers | undefined;
 }
 
 export interface PresentAnswersParts {
@@ -41,7 +41,7 @@ export interface PresentAnswersParts {
 
 export class PresentAnswers {
   readonly #parts: PresentAnswersParts;
-  readonly #accounts = new AccountAnswers();
+  readonly #rowAnswers = new RowAnswerCaches();
   readonly #waits = new Places({
     what: 'requests that wait for a height',
     countMax: Number.POSITIVE_INFINITY,
@@ -153,7 +153,7 @@ export class PresentAnswers {
   }
 
   #reply(request: PresentRequest, state: StateView): Reply {
-    const answer = request.question.answer(state, request.readings, this.#accounts);
+    const answer = this.#rowAnswers.answer(request.question, state, request.readings);
     const reply = this.#chargedReply(200, request, state);
     reply.body = request.isRenderedAtOnce ? answer : answer.toString();
     return reply;
@@ -198,7 +198,7 @@ export class PresentAnswers {
  * The tag of an answer that took several turns. If a block has come since, nobody knows any more how long
  * the answer had been the same: its own height is never too early.
  */
-function tagOfLong(question: ParsedQuestion, state: StateView, { height }: LongAnswer): string {
+function tagOfLong(question: StateQuestion, state: StateView, { height }: LongAnswer): string {
   const changedAt = state.height === height ? question.changedAt(state) : height;
   return entityTag(state, question.type, changedAt);
 }

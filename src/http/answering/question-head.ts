@@ -1,5 +1,7 @@
 /** The head of a request, with the question in its query string. */
 
+import type { Question } from '../../info/question.ts';
+import type { RequestError } from '../../info/request-error.ts';
 import {
   type HeadTerms,
   type RawHead,
@@ -7,11 +9,11 @@ import {
   readHead,
 } from '../message/request-head.ts';
 import { queryOf } from '../message/router.ts';
-import { type AnyQuestion, type LongQuery, QuerySource } from './question-source.ts';
+import { type LongQuery, QuerySource } from './question-source.ts';
 
 export interface QuestionHead extends RequestHead {
   /** Undefined if the question is in the body. */
-  readonly question: AnyQuestion | LongQuery | undefined;
+  readonly question: Question | RequestError | LongQuery | undefined;
 }
 
 export interface QuestionHeadTerms extends HeadTerms {

@@ -2,98 +2,17 @@
 
 import { isUtf8 } from 'node:buffer';
 import { describeValue } from '../../events/refusal.ts';
-import type { Address } from '../../exact/address.ts';
-import { readAccountQuery, readAccountQuestion } from '../../info/account-question.ts';
-import type { AnswerWriter } from '../../info/answer-writer.ts';
-import { clearinghouseState } from '../../info/clearinghouse.ts';
-import type { HistoryQuestion } from '../../info/history-question.ts';
-import { type Readings, requireKnown } from '../../info/readings.ts';
-import { readQuery, readQuestion } from '../../info/registry.ts';
+import { readFrequentBody, readFrequentQuery } from '../../info/frequent-question.ts';
+import type { Question } from '../../info/question.ts';
+import { readQuery, readQuestion } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
-import type { Subject } from '../../info/subject.ts';
-import { findAccount } from '../../state/accounts.ts';
-import { accountChangedAt } from '../../state/changed-at.ts';
-import type { StateView } from '../../state/state.ts';
 import { findExcess, findQueryExcess, isLengthy } from '../message/parse-limits.ts';
-import type { AccountAnswers } from './account-answers.ts';
-import { type ForwardRequest, readForwardQuery, readForwardRequest } from './forwarding.ts';
 
-/** A question ready to be answered; those of the registry (info/registry.ts) are such. */
-export interface ParsedQuestion {
-  readonly type: string;
-  readonly weight: number;
-  /** Throws a RequestError if the state cannot answer it. */
-  validate(state: StateView): void;
-  /** The accounts and delegations that the answer is about; throws what `validate` throws. */
-  subjects(state: StateView): readonly Subject[];
-  /** The height since which the state's answer, apart from its time, has been the same, or later. */
-  changedAt(state: StateView): number;
-  /** Estimated bytes of a long answer; undefined if the answer is not long. */
-  readonly bytesExpected?: number | undefined;
-  /** Writes a long answer, with pauses. */
-  writePieces?(out: AnswerWriter, state: StateView, readings?: Readings): Iterator<number>;
-  /** The answer as text, or in the cache of account answers. */
-  answer(
-    state: StateView,
-    readings: Readings | undefined,
-    accounts: AccountAnswers,
-  ): string | AccountAnswers;
-}
-
-/** What a request asks: the state, the archive, or the exchange behind the service. */
-export type AnyQuestion = ParsedQuestion | HistoryQuestion | ForwardRequest | RequestError;
-
-/** An unparsed question; `read` parses it, also as one to forward if that is on. */
+/** An unparsed question; `read` parses it; `forwards` says whether the upstream may be asked. */
 export interface QuestionSource {
   /** In bytes, with what is around it. */
   readonly length: number;
-  read(forwards: boolean): AnyQuestion;
-}
-
-const FIRST_DEX = 0;
-
-/** The most frequent question, made fast: no object for its fields, and cached answers. */
-class AccountQuestion implements ParsedQuestion {
-  readonly #user: Address;
-
-  constructor(user: Address) {
-    this.#user = user;
-  }
-
-  get type(): string {
-    return clearinghouseState.type;
-  }
-
-  get weight(): number {
-    return clearinghouseState.weight;
-  }
-
-  /** The first dex always exists. */
-  validate(): void {}
-
-  subjects(): readonly Subject[] {
-    return [{ kind: 'account', user: this.#user, dexIndex: FIRST_DEX }];
-  }
-
-  changedAt(state: StateView): number {
-    const account = findAccount(state, state.addresses.find(this.#user), FIRST_DEX);
-    return accountChangedAt(state, account);
-  }
-
-  answer(
-    state: StateView,
-    readings: Readings | undefined,
-    accounts: AccountAnswers,
-  ): string | AccountAnswers {
-    const account = findAccount(state, state.addresses.find(this.#user), FIRST_DEX);
-    if (account === 0 || readings !== undefined) {
-      const [subject] = this.subjects();
-      requireKnown(state, [subject], readings);
-      const own = readings?.findAnswer(subject);
-      if (own !== undefined) return own;
-    }
-    return accounts.find(state, account);
-  }
+  read(forwards: boolean): Question | RequestError;
 }
 
 /** The body of a POST, as a range of a buffer. */
@@ -112,11 +31,11 @@ export class BodySource implements QuestionSource {
     return this.#end - this.#start;
   }
 
-  read(forwards: boolean): AnyQuestion {
-    const user = readAccountQuestion(this.#bytes, this.#start, this.#end);
-    if (user !== undefined) return new AccountQuestion(user);
+  read(forwards: boolean): Question | RequestError {
+    const frequent = readFrequentBody(this.#bytes, this.#start, this.#end);
+    if (frequent !== undefined) return frequent;
     const body = parseBody(this.#bytes.subarray(this.#start, this.#end));
-    return body instanceof RequestError ? body : readJson(body, 'body', forwards);
+    return body instanceof RequestError ? body : readQuestion(body, 'body', { forwards });
   }
 }
 
@@ -133,13 +52,9 @@ export class JsonSource implements QuestionSource {
     this.length = length;
   }
 
-  read(forwards: boolean): AnyQuestion {
-    return readJson(this.#value, this.#name, forwards);
+  read(forwards: boolean): Question | RequestError {
+    return readQuestion(this.#value, this.#name, { forwards });
   }
-}
-
-function readJson(value: unknown, name: string, forwards: boolean): AnyQuestion {
-  return (forwards ? readForwardRequest(value) : undefined) ?? readQuestion(value, name);
 }
 
 /** A query string, still encoded, as a range of a buffer. */
@@ -159,26 +74,26 @@ export class QuerySource implements QuestionSource {
   }
 
   /** The question; a long one is read when its key is known. */
-  readIfShort(forwards: boolean): AnyQuestion | LongQuery {
+  readIfShort(forwards: boolean): Question | RequestError | LongQuery {
     if (!isLengthy(this.length)) return this.read(forwards);
     return new LongQuery(Buffer.from(this.#bytes.subarray(this.#start, this.#end)));
   }
 
-  read(forwards: boolean): AnyQuestion {
-    const user = readAccountQuery(this.#bytes, this.#start, this.#end);
-    if (user !== undefined) return new AccountQuestion(user);
+  read(forwards: boolean): Question | RequestError {
+    const frequent = readFrequentQuery(this.#bytes, this.#start, this.#end);
+    if (frequent !== undefined) return frequent;
     const text = this.#bytes.toString('utf8', this.#start, this.#end);
     const excess = findQueryExcess(text);
     if (excess !== undefined) return refuseExcess('query', excess);
     const parameters = new URLSearchParams(text);
-    return (forwards ? readForwardQuery(parameters) : undefined) ?? readQuery(parameters);
+    return readQuery(parameters, { forwards });
   }
 }
 
 /** A long query, kept with the head of its request: it is parsed once. */
 export class LongQuery implements QuestionSource {
   readonly #bytes: Buffer;
-  #question: AnyQuestion | undefined;
+  #question: Question | RequestError | undefined;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -188,7 +103,7 @@ export class LongQuery implements QuestionSource {
     return this.#bytes.length;
   }
 
-  read(forwards: boolean): AnyQuestion {
+  read(forwards: boolean): Question | RequestError {
     this.#question ??= new QuerySource(this.#bytes).read(forwards);
     return this.#question;
   }

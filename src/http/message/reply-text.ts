@@ -1,7 +1,7 @@
 /** A reply as the bytes of an HTTP/1.1 response, the same that Node writes for it (node/send.ts). */
 
 import { STATUS_CODES } from 'node:http';
-import { AnswerWriter, type FixedText, fixedText } from '../../info/answer-writer.ts';
+import { AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
 import {
   firstHeaders,
   type HeaderName,

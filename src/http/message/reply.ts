@@ -4,8 +4,8 @@
  */
 
 import type { Allowance } from '../../access/budgets.ts';
-import { type AnswerWriter, type FixedText, fixedText } from '../../info/answer-writer.ts';
 import type { RequestError } from '../../info/request-error.ts';
+import { type AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
 
 /** The type of requests that were refused before their type was known. */
 export const NO_TYPE = 'none';

@@ -1,17 +1,23 @@
 /** /llms.txt: the interface in prose, generated from the declarations that parse questions. */
 
-import { ALL_TYPES, REQUEST_TYPES } from '../../info/registry.ts';
-import { AS_DATA, type RequestType } from '../../info/request.ts';
+import { describeSurcharge } from '../../info/archive/surcharge.ts';
+import { isRequired } from '../../info/fields/field.ts';
+import { AS_DATA } from '../../info/question-type.ts';
+import {
+  FORWARDED_TYPES,
+  OWN_TYPES,
+  PUSHED_TYPES,
+  UPSTREAM_TYPES,
+} from '../../info/question-types.ts';
 import { REQUEST_ERRORS } from '../../info/request-error.ts';
-import { describeSurcharge } from '../../info/surcharge.ts';
 
 function describeQuestions(): string {
-  return ALL_TYPES.map((request) => {
+  return OWN_TYPES.map((request) => {
     const { type, summary, weight, fields, example } = request;
     const surcharge = 'shares' in request ? ` ${describeSurcharge(request.shares)}` : '';
     const lines = Object.entries(fields).map(
       ([name, field]) =>
-        `  - ${name} (${field.fallback === undefined ? 'required' : 'optional'}): ${field.description}`,
+        `  - ${name} (${isRequired(field) ? 'required' : 'optional'}): ${field.description}`,
     );
     return [
       `### ${type}`,
@@ -24,17 +30,27 @@ function describeQuestions(): string {
 }
 
 function describeSubscriptions(): string {
-  return REQUEST_TYPES.filter(({ pushedAs }) => pushedAs !== undefined)
-    .map(({ type, pushedAs }) =>
-      pushedAs === type ? type : `${type} (${describePushedName(pushedAs)})`,
-    )
-    .join(', ');
+  return PUSHED_TYPES.map(({ type, push }) =>
+    push?.name === type ? type : `${type} (${describePushedName(push?.name)})`,
+  ).join(', ');
 }
 
-function describePushedName(pushedAs: RequestType['pushedAs']): string {
-  return pushedAs === AS_DATA
-    ? 'the answer itself is the data'
-    : `the answer is the member ${pushedAs}`;
+function describePushedName(name: string | typeof AS_DATA | undefined): string {
+  return name === AS_DATA ? 'the answer itself is the data' : `the answer is the member ${name}`;
+}
+
+/** The types that only the exchange answers, by group. */
+function describeForwarded(): string {
+  const groups = new Map<string, string[]>();
+  for (const { group, type, fields } of UPSTREAM_TYPES) {
+    const names = Object.entries(fields).map(([name, field]) =>
+      isRequired(field) ? name : `${name}?`,
+    );
+    const texts = groups.get(group) ?? [];
+    groups.set(group, texts);
+    texts.push(names.length === 0 ? type : `${type} (${names.join(', ')})`);
+  }
+  return [...groups].map(([group, texts]) => `- ${group}: ${texts.join(', ')}`).join('\n');
 }
 
 function describeErrors(): string {
@@ -42,6 +58,10 @@ function describeErrors(): string {
     .map(([code, { status, meaning }]) => `- ${status} ${code}: ${meaning}`)
     .join('\n');
 }
+
+const FORWARDED_OWN = FORWARDED_TYPES.filter(({ source }) => source !== 'upstream')
+  .map(({ type }) => type)
+  .join(', ');
 
 const LLMS_TEXT = `# perpinfo
 
@@ -73,6 +93,14 @@ With Account-Source: upstream, the answer is that server's own.
 ## Questions
 
 ${describeQuestions()}
+
+## Questions that the exchange answers
+
+A service that follows an exchange and runs with --forward passes these questions on. So it does with
+${FORWARDED_OWN}.
+Without --forward, the types above are answered from the ledger, and these are refused:
+
+${describeForwarded()}
 
 ## Polling
 

@@ -1,11 +1,12 @@
 /** /openapi.json: the interface as OpenAPI 3.1, generated from the declarations that parse questions. */
 
-import { formatField, type HistoryType } from '../../info/history-question.ts';
-import { MOMENT_FIELDS } from '../../info/moment.ts';
-import { ALL_TYPES } from '../../info/registry.ts';
-import type { Field, RequestType } from '../../info/request.ts';
+import { describeSurcharge } from '../../info/archive/surcharge.ts';
+import { type Field, isRequired } from '../../info/fields/field.ts';
+import { formatField } from '../../info/fields/format-field.ts';
+import { PAST_MOMENT_FIELDS } from '../../info/fields/past-moment.ts';
+import type { QuestionType } from '../../info/question-type.ts';
+import { OWN_TYPES, QUESTION_TYPES } from '../../info/question-types.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
-import { describeSurcharge } from '../../info/surcharge.ts';
 import { LARGEST_HEADER_NUMBER } from '../message/request-head.ts';
 import type { ServiceHealth } from './health.ts';
 
@@ -57,28 +58,40 @@ const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   503: { ...RETRY_HEADER, ...LEDGER_HEADERS, ...BUDGET_HEADERS },
 };
 
-/** The fields of a type, and those that it may have besides. */
-function fieldsOf(request: RequestType | HistoryType): [string, Field<unknown>][] {
-  const others = 'hasCsv' in request ? { ...MOMENT_FIELDS, format: formatField } : MOMENT_FIELDS;
+/** The fields of a type, and the optional fields that every own type has. */
+function fieldsOf({ source, fields }: QuestionType): [string, Field<unknown>][] {
+  if (source === 'upstream') return Object.entries(fields);
+  const others = source === 'archive' ? SERIES_FIELDS : PAST_MOMENT_FIELDS;
   const optional = Object.entries(others).map(([name, field]): [string, Field<unknown>] => [
     name,
-    { ...(field as Field<unknown>), fallback: null },
+    { ...(field as Field<unknown>), isOptional: true },
   ]);
-  return [...Object.entries(request.fields), ...optional];
+  return [...Object.entries(fields), ...optional];
 }
 
-function questionSchema(request: RequestType | HistoryType): Json {
-  const { type, summary, weight } = request;
-  const surcharge = describeSurcharge('shares' in request ? request.shares : undefined);
-  const entries = fieldsOf(request);
+const SERIES_FIELDS = { ...PAST_MOMENT_FIELDS, format: formatField };
+
+/** Where the answer comes from, and what it weighs besides the weight of the type. */
+function describeSource(questionType: QuestionType): string {
+  if (questionType.source === 'upstream') return 'Answered by the exchange, with --forward only.';
+  const shares = questionType.source === 'archive' ? questionType.shares : undefined;
+  return describeSurcharge(shares);
+}
+
+function questionSchema(questionType: QuestionType): Json {
+  const { type, summary, weight } = questionType;
+  const entries = fieldsOf(questionType);
   const properties = entries.map(([name, { description, schema }]) => [
     name,
     { ...schema, description },
   ]);
-  const required = entries.filter(([, field]) => field.fallback === undefined);
+  const required = entries.filter(([, field]) => isRequired(field));
+  const isForwarded =
+    questionType.source !== 'upstream' && questionType.upstreamFirst !== undefined;
+  const forwarded = isForwarded ? ' With --forward, the exchange answers.' : '';
   return {
     type: 'object',
-    description: `${summary} Weight ${weight}. ${surcharge}`,
+    description: `${summary}${forwarded} Weight ${weight}. ${describeSource(questionType)}`,
     properties: { type: { const: type }, ...Object.fromEntries(properties) },
     required: ['type', ...required.map(([name]) => name)],
   };
@@ -139,7 +152,7 @@ const TAG_HEADER: Json = {
 };
 
 function answerContent(): Json {
-  const answers = ALL_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
+  const answers = OWN_TYPES.map(({ type, example }) => [type, { value: example.answer }]);
   return {
     'application/json': {
       schema: { anyOf: schemaReferences('Answer') },
@@ -150,11 +163,11 @@ function answerContent(): Json {
 }
 
 function schemaReferences(kind: 'Question' | 'Answer'): Json[] {
-  return ALL_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
+  return QUESTION_TYPES.map(({ type }) => ({ $ref: `#/components/schemas/${type}${kind}` }));
 }
 
 function infoOperation(): Json {
-  const questions = ALL_TYPES.map(({ type, example }) => [type, { value: example.question }]);
+  const questions = OWN_TYPES.map(({ type, example }) => [type, { value: example.question }]);
   return {
     operationId: 'info',
     summary: 'Answers one question, selected by the field `type`.',
@@ -181,7 +194,7 @@ function infoOperation(): Json {
 
 /** The union of the fields of all types; each type uses its own. */
 function queryParameters(): Json[] {
-  const fields = new Map(ALL_TYPES.flatMap(fieldsOf));
+  const fields = new Map(QUESTION_TYPES.flatMap(fieldsOf));
   return Array.from(fields, ([name, { description, schema }]) => ({
     name,
     in: 'query',
@@ -192,7 +205,7 @@ function queryParameters(): Json[] {
 
 function pollOperation(): Json {
   const headers = { ...LEDGER_HEADERS, ...ACCOUNT_HEADERS, ...BUDGET_HEADERS, ...TAG_HEADER };
-  const types = ALL_TYPES.map(({ type }) => type);
+  const types = QUESTION_TYPES.map(({ type }) => type);
   return {
     operationId: 'poll',
     summary: 'The same question as query parameters; an unchanged answer is a 304.',
@@ -294,9 +307,9 @@ const ERROR_SCHEMA: Json = {
 
 function describeInterface(): Json {
   const schemas: Json = { Error: ERROR_SCHEMA, Health: HEALTH_SCHEMA };
-  for (const request of ALL_TYPES) {
-    schemas[`${request.type}Question`] = questionSchema(request);
-    schemas[`${request.type}Answer`] = request.answerSchema;
+  for (const questionType of QUESTION_TYPES) {
+    schemas[`${questionType.type}Question`] = questionSchema(questionType);
+    schemas[`${questionType.type}Answer`] = questionType.answerSchema;
   }
   const healthContent = {
     'application/json': { schema: { $ref: '#/components/schemas/Health' } },

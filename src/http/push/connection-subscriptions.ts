@@ -6,10 +6,10 @@
 import type { Admission } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
 import type { Prepayment } from '../../access/prepayment.ts';
-import { type Readings, requireKnown } from '../../info/readings.ts';
-import { parseSubscription } from '../../info/registry.ts';
-import type { Question } from '../../info/request.ts';
+import type { StateQuestion } from '../../info/question.ts';
+import { parseSubscription } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
+import { requireKnown, type UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Abandonment } from '../answering/abandonment.ts';
 import type { AskedReadings } from '../answering/account-reads.ts';
@@ -58,15 +58,15 @@ type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 
 /** A subscription that is about to be opened. */
 interface Admitted {
-  readonly question: Question;
+  readonly question: StateQuestion;
   readonly state: StateView;
-  readonly readings?: Readings;
+  readonly readings?: UpstreamAnswers;
 }
 
 /** A subscription whose accounts are being read; it is paid for. */
 interface Pending {
   readonly frame: SubscriptionFrame;
-  readonly question: Question;
+  readonly question: StateQuestion;
   readonly payment: Prepayment;
 }
 

@@ -3,7 +3,7 @@
  * subscription's state, and whether states are compressed, which costs more than writing them.
  */
 
-import { readOne } from '../../info/request.ts';
+import { readOne } from '../../info/fields/field.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 
 export interface ConnectionTerms {

@@ -11,7 +11,8 @@
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
-import { AS_DATA, type Question } from '../../info/request.ts';
+import type { StateQuestion } from '../../info/question.ts';
+import { AS_DATA } from '../../info/question-type.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 import type { Provenance } from '../answering/account-reads.ts';
 import { findExcess } from '../message/parse-limits.ts';
@@ -97,7 +98,7 @@ function wrongField(field: string, value: unknown, expected: string): RequestErr
 }
 
 /** A subscription in its canonical form, which identifies it. */
-export function formatSubscription(question: Question): string {
+export function formatSubscription(question: StateQuestion): string {
   const fields = question.formatFields();
   return `{"type":"${question.type}"${fields === '' ? '' : `,${fields}`}}`;
 }
@@ -115,13 +116,13 @@ export interface StateFormat {
 }
 
 /** The frame has the answer, the fields of its question, and the ledger position. */
-export function createStateFormat(question: Question): StateFormat {
-  const { type, request } = question;
-  const { pushedAs } = request;
+export function createStateFormat(question: StateQuestion): StateFormat {
+  const { type, questionType } = question;
+  const name = questionType.push?.name;
   const start = `{"channel":"${type}","data":`;
-  if (pushedAs === AS_DATA) return { before: start, isAnswerOpened: true, after: formatEnd };
+  if (name === AS_DATA) return { before: start, isAnswerOpened: true, after: formatEnd };
   const fields = question.formatFields();
-  const before = `${start}{${fields === '' ? '' : `${fields},`}"${pushedAs}":`;
+  const before = `${start}{${fields === '' ? '' : `${fields},`}"${name}":`;
   return { before, isAnswerOpened: false, after: formatEnd };
 }
 

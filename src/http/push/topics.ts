@@ -3,11 +3,12 @@
  * is known without answering; the frame of a state is written once, however many subscribe to it.
  */
 
-import { type AnswerWriter, fixedText } from '../../info/answer-writer.ts';
-import type { Readings } from '../../info/readings.ts';
-import type { Dependencies, Question } from '../../info/request.ts';
+import type { StateQuestion } from '../../info/question.ts';
+import type { QuestionSubject } from '../../info/question-subject.ts';
+import type { Dependencies } from '../../info/question-type.ts';
 import { RequestError } from '../../info/request-error.ts';
-import type { Subject } from '../../info/subject.ts';
+import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
+import { type AnswerWriter, fixedText } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 import type { AccountReads, Provenance } from '../answering/account-reads.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
@@ -30,11 +31,11 @@ export class Topic implements WatchableTopic {
   /** Number of subscriptions by key, the key whose turn it is to have it read first. */
   readonly #keys = new Map<string, number>();
   watched: WatchedRows | undefined;
-  readonly #question: Question;
+  readonly #question: StateQuestion;
   readonly #reads: AccountReads;
   readonly #format: StateFormat;
   /** The exchange's own answers about accounts that are not recorded, and how many were taken. */
-  #readings: Readings | undefined;
+  #readings: UpstreamAnswers | undefined;
   #readingsCount = 0;
   /** Which state it is: the height since which it has been the same, and on a partial ledger an edition. */
   changedAt = 0;
@@ -45,7 +46,7 @@ export class Topic implements WatchableTopic {
   /** Undefined unless many subscribe to it. */
   #frame: KeptFrame | undefined;
 
-  constructor(name: string, question: Question, reads: AccountReads) {
+  constructor(name: string, question: StateQuestion, reads: AccountReads) {
     this.name = name;
     this.#question = question;
     this.#reads = reads;
@@ -81,7 +82,7 @@ export class Topic implements WatchableTopic {
     return undefined;
   }
 
-  subjects(state: StateView): readonly Subject[] {
+  subjects(state: StateView): readonly QuestionSubject[] {
     return this.#question.subjects(state);
   }
 
@@ -90,7 +91,7 @@ export class Topic implements WatchableTopic {
   }
 
   /** Takes what was read for it; true if that is something to send. */
-  takeReadings(readings: Readings): boolean {
+  takeReadings(readings: UpstreamAnswers): boolean {
     if (!readings.hasAnswers) return false;
     this.#readings = readings;
     this.#readingsCount++;
@@ -191,7 +192,7 @@ export class Topics {
   }
 
   /** The topic of a question, from this state on. */
-  open(name: string, question: Question, state: StateView): Topic {
+  open(name: string, question: StateQuestion, state: StateView): Topic {
     const known = this.#topics.get(name);
     if (known !== undefined) return known;
     const topic = new Topic(name, question, this.#reads);
@@ -223,7 +224,7 @@ export class Topics {
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 
-  takeReadings(topic: Topic, readings: Readings): void {
+  takeReadings(topic: Topic, readings: UpstreamAnswers): void {
     if (topic.takeReadings(readings)) this.#mark(topic);
   }
 

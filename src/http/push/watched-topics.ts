@@ -6,7 +6,7 @@
  * left to the next search, so that each comes to its end.
  */
 
-import type { Dependencies } from '../../info/request.ts';
+import type { Dependencies } from '../../info/question-type.ts';
 import { listsChangedAt } from '../../state/changed-at.ts';
 import * as column from '../../state/columns.ts';
 import { marketOfTerms } from '../../state/columns.ts';

@@ -1,6 +1,6 @@
 /** A channel that is opened when it is first used: a ledger that is not partial never needs it. */
 
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import type { WantedChannel } from './port-client.ts';
 import type {
   FollowStatus,
@@ -26,7 +26,7 @@ export class LazyChannel implements WantedChannel {
     return 'outcome' in channel ? channel : channel.want(item, maxAgeMs, keyId);
   }
 
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     const channel = await this.#get();
     return 'outcome' in channel ? channel : channel.forward(question, keyId);
   }

@@ -1,7 +1,7 @@
 /** A client of the port over any channel: bounds what is in flight, and shares identical wants. */
 
 import { KeyCounts } from '../../access/key-counts.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import { InterestBatch, itemKey } from './interest-batch.ts';
 import type {
   FollowStatus,
@@ -30,7 +30,7 @@ export const REACH_AGAIN_MS = 250;
 /** A way to the follower. Nothing here rejects. */
 export interface WantedChannel {
   want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
-  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
+  forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   sendInterest(interests: readonly Interest[]): void;
   status(): FollowStatus | undefined;
   close(): Promise<void>;
@@ -95,7 +95,7 @@ export class PortClient implements WantedClient {
     return outcome;
   }
 
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     return this.#findShortage(keyId) ?? this.#count(keyId, this.#channel.forward(question, keyId));
   }
 

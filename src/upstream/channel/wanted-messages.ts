@@ -12,7 +12,7 @@
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { parseAddress } from '../../exact/address.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import type {
   FollowAges,
   FollowStatus,
@@ -27,7 +27,7 @@ import type {
 
 export type WantedRequest =
   | { readonly want: WantedItem; readonly maxAgeMs?: number; readonly keyId: string }
-  | { readonly forward: ForwardedQuestion; readonly keyId: string };
+  | { readonly forward: QuestionBody; readonly keyId: string };
 
 /** Retry-After where nothing better is known. */
 const RETRY_SECONDS = 1;
@@ -79,7 +79,7 @@ export function readRequest(value: unknown): WantedRequest | undefined {
     return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY, keyId);
   }
   if (isJsonObject(forward) && typeof forward['type'] === 'string') {
-    return { forward: forward as ForwardedQuestion, keyId };
+    return { forward: forward as QuestionBody, keyId };
   }
   return undefined;
 }

@@ -4,7 +4,7 @@
  * the exchange and writes it to the ledger.
  */
 
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 
 /** An account or a list of delegations; addresses are in lower case. */
 export type WantedItem =
@@ -117,7 +117,7 @@ export interface WantedClient {
   want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
   /** Says that the item was asked for; batched, nothing waits for it. */
   noteInterest(item: WantedItem, keyId: string): void;
-  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
+  forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   /** The follower's last report; undefined if none has come recently. */
   status(): FollowStatus | undefined;
   close(): Promise<void>;
@@ -127,7 +127,7 @@ export interface WantedClient {
 export interface WantedHandler {
   want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
   noteInterest(interests: readonly Interest[]): void;
-  forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome>;
+  forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   status(): FollowStatus;
 }
 

@@ -1,10 +1,11 @@
 /** What readers need of the upstream's client. */
 
-import type { AskOptions, UpstreamQuestion } from './upstream.ts';
+import type { QuestionBody } from '../../info/question.ts';
+import type { AskOptions } from './upstream.ts';
 
 export interface Asker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
-  ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown>;
+  ask(question: QuestionBody, options: AskOptions): Promise<unknown>;
 }
 
 /** An answer both as the upstream wrote it and as a JSON value. */
@@ -15,5 +16,5 @@ export interface AskedAnswer {
 
 /** For answers that may be given on as the upstream wrote them. */
 export interface AnswerAsker extends Asker {
-  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<AskedAnswer>;
+  askAnswer(question: QuestionBody, options: AskOptions): Promise<AskedAnswer>;
 }

@@ -3,6 +3,7 @@
  * flight are one. An upstream that does not answer is probed, and asked nothing else meanwhile.
  */
 
+import type { QuestionBody } from '../../info/question.ts';
 import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../info/upstream-weights.ts';
 import { SharedRead } from './answers/shared-read.ts';
 import { SlicedWork } from './answers/sliced-work.ts';
@@ -26,11 +27,6 @@ import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstrea
 const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
 /** A connection that the upstream closes just as we use it costs a second attempt, not an error. */
 const ATTEMPTS_MAX = 2;
-
-export interface UpstreamQuestion {
-  readonly type: string;
-  readonly [field: string]: unknown;
-}
 
 export interface AskOptions {
   readonly priority: Priority;
@@ -129,17 +125,17 @@ export class Upstream {
   }
 
   /** The answer as a JSON value; rejects with an UpstreamError, or with the signal's reason. */
-  async ask(question: UpstreamQuestion, options: AskOptions): Promise<unknown> {
+  async ask(question: QuestionBody, options: AskOptions): Promise<unknown> {
     return (await this.#read(question, options)).json;
   }
 
   /** The answer both as a JSON value and as the upstream wrote it. */
-  askAnswer(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+  askAnswer(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
   }
 
   /** The answer as the upstream wrote it, which is valid JSON, and its number of rows. */
-  askBytes(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+  askBytes(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
   }
 
@@ -155,7 +151,7 @@ export class Upstream {
     return { isWell: true, reason: `status 429: asked at ${percent}% of the budget` };
   }
 
-  async #read(question: UpstreamQuestion, options: AskOptions): Promise<UpstreamAnswer> {
+  async #read(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     options.signal?.throwIfAborted();
     const body = JSON.stringify(question);
     const shared = this.#reads.get(body);

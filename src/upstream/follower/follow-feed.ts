@@ -5,7 +5,7 @@
 
 import type { BlockError } from '../../events/refusal.ts';
 import type { Feed, FeedBlock, FeedStart } from '../../feed/feed.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import type { StateView } from '../../state/state.ts';
 import type {
   FollowStatus,
@@ -141,7 +141,7 @@ export class FollowFeed implements Feed, WantedHandler {
     this.#session?.noteInterest(interests);
   }
 
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     return this.#redactReason(await this.#forwarder.forward(question, keyId));
   }
 

@@ -1,8 +1,7 @@
 /** The weights that the upstream charges, as the settings give them. */
 
 import { UsageError } from '../../config/usage-error.ts';
-import { listForwardedTypes } from '../../info/forwarded-types.ts';
-import { REQUEST_TYPES } from '../../info/registry.ts';
+import { QUESTION_TYPES } from '../../info/question-types.ts';
 import { OTHER_QUESTIONS, PUBLIC_WEIGHTS, UpstreamWeights } from '../../info/upstream-weights.ts';
 import type { FollowSettings } from '../settings.ts';
 
@@ -12,7 +11,7 @@ export function weightsOf({
   followBudget,
 }: Pick<FollowSettings, 'upstreamWeights' | 'followBudget'>): UpstreamWeights {
   if (given === undefined) return PUBLIC_WEIGHTS;
-  const questions = [...REQUEST_TYPES.map(({ type }) => type), ...listForwardedTypes()];
+  const questions = QUESTION_TYPES.map(({ type }) => type);
   for (const [name, weight] of given) {
     if (name !== OTHER_QUESTIONS && !questions.includes(name))
       refuse(`got ${name}, expected the type of a question, or ${OTHER_QUESTIONS}`);

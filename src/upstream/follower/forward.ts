@@ -4,14 +4,14 @@
  */
 
 import { describeValue } from '../../events/refusal.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
-import { readForwarded } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
+import { readForwarded } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { ForwardOutcome } from '../channel/wanted.ts';
 import { AnswerCache, type PassedAnswer } from '../client/answers/answer-cache.ts';
 import { Asking } from '../client/asking.ts';
 import type { Clock } from '../client/limits/clock.ts';
-import type { AskOptions, UpstreamQuestion } from '../client/upstream.ts';
+import type { AskOptions } from '../client/upstream.ts';
 import { UpstreamError } from '../client/upstream-error.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
@@ -23,7 +23,7 @@ const REFUSED_STATUS = 422;
 /** What forwarding needs of the upstream. */
 export interface BytesAsker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
-  askBytes(question: UpstreamQuestion, options: AskOptions): Promise<PassedAnswer>;
+  askBytes(question: QuestionBody, options: AskOptions): Promise<PassedAnswer>;
 }
 
 export interface ForwarderOptions {
@@ -47,21 +47,21 @@ export class Forwarder {
   }
 
   /** Never rejects. */
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     const read = readForwarded(question);
     if (read === undefined)
       return { outcome: 'failed', reason: `${describeValue(question.type)} is not passed on` };
     if (read instanceof RequestError) return { outcome: 'failed', reason: read.message };
-    const refused = this.#refuse(read.question);
+    const refused = this.#refuse(read.body);
     if (refused !== undefined) return refused;
-    const key = JSON.stringify(read.question);
+    const key = JSON.stringify(read.body);
     const cached = this.#cache.get(key);
     if (cached !== undefined) return answered(cached);
-    return this.#ask(read.question, key, keyId);
+    return this.#ask(read.body, key, keyId);
   }
 
   /** What the exchange is known to refuse is not asked. */
-  #refuse(question: ForwardedQuestion): ForwardOutcome | undefined {
+  #refuse(question: QuestionBody): ForwardOutcome | undefined {
     const directory = this.#options.directory();
     const refusal = directory && refuseUnknownName(question, directory);
     if (refusal === undefined) return undefined;
@@ -70,7 +70,7 @@ export class Forwarder {
   }
 
   /** Identical questions in flight are one at the upstream's client. */
-  async #ask(question: ForwardedQuestion, key: string, keyId: string): Promise<ForwardOutcome> {
+  async #ask(question: QuestionBody, key: string, keyId: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
     const asking = new Asking(keyId);
     try {

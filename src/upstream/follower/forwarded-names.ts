@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject } from '../../events/fields.ts';
-import type { ForwardedQuestion } from '../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import { type RequestError, wrongValue } from '../../info/request-error.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
 
@@ -19,7 +19,7 @@ const PERP = /^(?:(\w+):)?\w+$/;
 
 /** Undefined also where the list that would have the name is not known yet. */
 export function refuseUnknownName(
-  question: ForwardedQuestion,
+  question: QuestionBody,
   directory: MarketDirectory,
 ): RequestError | undefined {
   const { type, coin, req, dex } = question;

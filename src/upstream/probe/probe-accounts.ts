@@ -1,13 +1,13 @@
 /** A user's accounts on the probed server, each figure beside ours. */
 
 import type { Address } from '../../exact/address.ts';
-import type { UpstreamQuestion } from '../client/upstream.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import type { ComparedFigure } from '../dialect/account-check.ts';
 import { checkPrintedAmounts } from './printed-check.ts';
 import type { ProbeClient } from './probe-client.ts';
 import type { AccountRow } from './probe-report.ts';
 
-type Ask = (question: UpstreamQuestion) => Promise<unknown>;
+type Ask = (question: QuestionBody) => Promise<unknown>;
 
 /** Reads an account and what it needs, and compares its figures; rejects if it cannot be read. */
 export type CompareAccount = (
@@ -56,7 +56,7 @@ export class ProbeAccounts {
     return { ...row, amounts: checkPrintedAmounts(this.#account) };
   }
 
-  async #ask(question: UpstreamQuestion): Promise<unknown> {
+  async #ask(question: QuestionBody): Promise<unknown> {
     const key = JSON.stringify(question);
     const meta = question.type === 'meta' ? this.#metas.get(String(question['dex'])) : undefined;
     const known = meta ?? this.#shared.get(key);

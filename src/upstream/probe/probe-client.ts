@@ -1,10 +1,10 @@
 /** Asks the server that is probed: one request at a time, within a small budget. */
 
+import type { QuestionBody } from '../../info/question.ts';
 import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
 import { readUpstreamAnswer } from '../client/answers/upstream-answer.ts';
 import type { Clock } from '../client/limits/clock.ts';
 import { type Ticket, UpstreamBudget } from '../client/limits/upstream-budget.ts';
-import type { UpstreamQuestion } from '../client/upstream.ts';
 import type { UpstreamAddress } from '../client/upstream-address.ts';
 import { UpstreamError } from '../client/upstream-error.ts';
 import type { HttpResponse, UpstreamHttp } from '../client/upstream-http.ts';
@@ -48,7 +48,7 @@ export class ProbeClient {
   }
 
   /** Undefined if the probe ends before the question is sent. */
-  async ask(question: UpstreamQuestion): Promise<ProbeAnswer | undefined> {
+  async ask(question: QuestionBody): Promise<ProbeAnswer | undefined> {
     const weight = PUBLIC_WEIGHTS.maxOf(question.type);
     const ticket = await new Promise<Ticket | UpstreamError>((resolve) =>
       this.#budget.request({ priority: 'probe', weight, granted: resolve, failed: resolve }),
@@ -57,7 +57,7 @@ export class ProbeClient {
     return this.#send(question, weight, ticket);
   }
 
-  async #send(question: UpstreamQuestion, weight: number, ticket: Ticket): Promise<ProbeAnswer> {
+  async #send(question: QuestionBody, weight: number, ticket: Ticket): Promise<ProbeAnswer> {
     const { http, clock, wallMs } = this.#options;
     this.spent += weight;
     const { arrival, result } = await http.post(JSON.stringify(question));

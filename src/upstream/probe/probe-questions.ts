@@ -2,8 +2,7 @@
  * The questions of a probe: a fixed list of types that only read. Nothing that a server answers adds a
  * type to it.
  */
-
-import type { UpstreamQuestion } from '../client/upstream.ts';
+import type { QuestionBody } from '../../info/question.ts';
 
 export interface ProbeSubject {
   /** In lower case. */
@@ -78,10 +77,7 @@ export function listProbeTypes(): string[] {
 }
 
 /** Undefined if the question needs what is not known. */
-export function makeProbeQuestion(
-  type: string,
-  subject: ProbeSubject,
-): UpstreamQuestion | undefined {
+export function makeProbeQuestion(type: string, subject: ProbeSubject): QuestionBody | undefined {
   const fields = QUESTIONS.get(type)?.(subject);
   return fields === undefined ? undefined : { type, ...fields };
 }

@@ -1,6 +1,6 @@
 /** What a probe has found: the report, and its text for people. */
 
-import type { UpstreamQuestion } from '../client/upstream.ts';
+import type { QuestionBody } from '../../info/question.ts';
 import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { Spread } from './distribution.ts';
@@ -8,7 +8,7 @@ import type { PrintedAmounts } from './printed-check.ts';
 import type { SubscriptionRow } from './probe-push.ts';
 
 export interface QuestionRow {
-  readonly question: UpstreamQuestion;
+  readonly question: QuestionBody;
   /** `not asked` where the time was over, or what the question needs was not known. */
   readonly answered: 'yes' | 'no' | 'not asked';
   readonly status: number | undefined;

@@ -5,10 +5,10 @@
 
 import { isJsonObject } from '../../events/fields.ts';
 import { type Address, formatAddress } from '../../exact/address.ts';
-import { ALL_TYPES } from '../../info/registry.ts';
+import type { QuestionBody } from '../../info/question.ts';
+import { OWN_TYPES } from '../../info/question-types.ts';
 import type { Clock } from '../client/limits/clock.ts';
 import type { UpstreamSubscription } from '../client/push/upstream-subscription.ts';
-import type { UpstreamQuestion } from '../client/upstream.ts';
 import { compareForm } from './answer-form.ts';
 import { Distribution } from './distribution.ts';
 import { type CompareAccount, ProbeAccounts } from './probe-accounts.ts';
@@ -107,10 +107,10 @@ export class Probe {
     return true;
   }
 
-  #describeAnswer(question: UpstreamQuestion, answer: ProbeAnswer): QuestionRow {
+  #describeAnswer(question: QuestionBody, answer: ProbeAnswer): QuestionRow {
     const { reason, status, ms, bytes, json } = answer;
     const isAnswered = reason === undefined;
-    const schema = ALL_TYPES.find(({ type }) => type === question.type)?.answerSchema;
+    const schema = OWN_TYPES.find(({ type }) => type === question.type)?.answerSchema;
     return {
       question,
       answered: isAnswered ? 'yes' : 'no',

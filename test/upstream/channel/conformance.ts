@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ForwardedQuestion } from '../../../src/info/forwarded-types.ts';
+import type { QuestionBody } from '../../../src/info/question.ts';
 import type {
   FollowStatus,
   ForwardOutcome,
@@ -43,7 +43,7 @@ const ANSWERED: ForwardOutcome = {
 export class StubHandler implements WantedHandler {
   readonly wants: { item: WantedItem; maxAgeMs: number; keyId: string }[] = [];
   readonly interests: Interest[] = [];
-  readonly forwarded: { question: ForwardedQuestion; keyId: string }[] = [];
+  readonly forwarded: { question: QuestionBody; keyId: string }[] = [];
   outcome: (item: WantedItem) => Promise<WantedOutcome> = async () => ({
     outcome: 'recorded',
     height: 7,
@@ -60,7 +60,7 @@ export class StubHandler implements WantedHandler {
 
   forwardOutcome: ForwardOutcome = ANSWERED;
 
-  async forward(question: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     this.forwarded.push({ question, keyId });
     return this.forwardOutcome;
   }

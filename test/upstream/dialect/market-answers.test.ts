@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { createState, type StateView } from '../../../src/state/state.ts';
 import {

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatAddress } from '../../../src/exact/address.ts';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { Random } from '../../../src/simulator/random.ts';
 import { accountTime } from '../../../src/state/known.ts';
 import type { StateView } from '../../../src/state/state.ts';

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { RequestError } from '../../../src/info/request-error.ts';
 import { createState, type State } from '../../../src/state/state.ts';
 import { readMetaAndAssetCtxs } from '../../../src/upstream/dialect/mark-answers.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { parseBlock } from '../../../src/events/event.ts';
 import { isJsonObject } from '../../../src/events/fields.ts';
 import { type Address, parseAddress } from '../../../src/exact/address.ts';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
 import { COLLATERAL } from '../../../src/state/columns.ts';
 import { applyBlock } from '../../../src/state/fold.ts';

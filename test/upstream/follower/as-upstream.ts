@@ -1,6 +1,6 @@
 /** Our own answers, written as an exchange's own server writes them. */
 
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import type { Random } from '../../../src/simulator/random.ts';
 import type { StateView } from '../../../src/state/state.ts';
 

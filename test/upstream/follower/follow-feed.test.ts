@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { BlockError, Refusal } from '../../../src/events/refusal.ts';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { accountTime, isAccountKnown } from '../../../src/state/known.ts';
 import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import {

@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseBlock } from '../../../src/events/event.ts';
 import { BlockError } from '../../../src/events/refusal.ts';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import type { QuestionBody } from '../../../src/info/question.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { RequestError } from '../../../src/info/request-error.ts';
 import { PUBLIC_WEIGHTS } from '../../../src/info/upstream-weights.ts';
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
@@ -18,11 +19,7 @@ import type { WantedItem, WantedOutcome } from '../../../src/upstream/channel/wa
 import type { LeftOut } from '../../../src/upstream/client/push/left-out-subscriptions.ts';
 import type { PushHandler } from '../../../src/upstream/client/push/upstream-push.ts';
 import type { UpstreamSubscription } from '../../../src/upstream/client/push/upstream-subscription.ts';
-import type {
-  AskOptions,
-  UpstreamLog,
-  UpstreamQuestion,
-} from '../../../src/upstream/client/upstream.ts';
+import type { AskOptions, UpstreamLog } from '../../../src/upstream/client/upstream.ts';
 import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import { FollowFeed } from '../../../src/upstream/follower/follow-feed.ts';
 import type { SessionSettings } from '../../../src/upstream/follower/follow-session.ts';
@@ -39,7 +36,7 @@ export const SECRET = 'SECRETKEY123';
 
 type Json = ReturnType<typeof JSON.parse>;
 /** The answer that is given instead; undefined for the true one. May throw an UpstreamError. */
-export type Fault = (question: UpstreamQuestion, truth: Json) => Json | undefined;
+export type Fault = (question: QuestionBody, truth: Json) => Json | undefined;
 
 /** What a fault gives as the text of an answer. */
 export class AnswerText {
@@ -51,7 +48,7 @@ export class AnswerText {
 }
 
 export interface Asked {
-  readonly question: UpstreamQuestion;
+  readonly question: QuestionBody;
   readonly priority: AskOptions['priority'];
   readonly atMs: number;
   /** For whom; more keys may join. */
@@ -171,7 +168,7 @@ export class FollowedExchange {
     return this.simulator.state;
   }
 
-  async #ask(question: UpstreamQuestion, { priority, asking }: AskOptions): Promise<Json> {
+  async #ask(question: QuestionBody, { priority, asking }: AskOptions): Promise<Json> {
     this.asked.push({ question, priority, atMs: this.clock.nowMs(), asking });
     await nextTurn();
     const truth = this.answer(question);
@@ -180,7 +177,7 @@ export class FollowedExchange {
     return wrong === undefined ? truth : wrong;
   }
 
-  answer(question: UpstreamQuestion): Json {
+  answer(question: QuestionBody): Json {
     try {
       return JSON.parse(answerQuestion(this.truth, question));
     } catch (error) {

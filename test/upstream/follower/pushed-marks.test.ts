@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
-import { answerQuestion } from '../../../src/info/registry.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { MarkChannels } from '../../../src/upstream/follower/markets/mark-channels.ts';
 import { accountOf, FollowedExchange, findTraders } from './followed-exchange.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { constants, deflateRawSync } from 'node:zlib';
-import { AnswerWriter } from '../../../info/answer-writer.ts';
+import { AnswerWriter } from '../../../info/writing/answer-writer.ts';
 
 const FINAL_TEXT = 0x81;
 /** Says that a message is compressed (RFC 7692). */

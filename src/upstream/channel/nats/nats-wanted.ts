@@ -8,7 +8,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { ForwardedQuestion } from '../../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../../info/question.ts';
 import { connectNats, type NatsLink } from '../../../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../../ledger/jetstream/nats-client.ts';
 import {
@@ -83,7 +83,7 @@ class NatsChannel implements WantedChannel {
     return readWantedOutcome(outcome);
   }
 
-  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(forward: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     const { outcome, bytes } = await this.#ask({ forward, keyId });
     return readForwardOutcome(outcome, bytes);
   }

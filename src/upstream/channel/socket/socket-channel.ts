@@ -5,7 +5,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { JsonObject } from '../../../events/fields.ts';
-import type { ForwardedQuestion } from '../../../info/forwarded-types.ts';
+import type { QuestionBody } from '../../../info/question.ts';
 import { withShortPath } from '../../../ledger/embedded/socket-path.ts';
 import {
   ABSENT_MS_MAX,
@@ -72,7 +72,7 @@ export class SocketChannel implements WantedChannel {
     return readWantedOutcome((await this.#ask(wantRequest(item, maxAgeMs, keyId))).outcome);
   }
 
-  async forward(forward: ForwardedQuestion, keyId: string): Promise<ForwardOutcome> {
+  async forward(forward: QuestionBody, keyId: string): Promise<ForwardOutcome> {
     const { outcome, bytes } = await this.#ask({ forward, keyId });
     return readForwardOutcome(outcome, bytes);
   }

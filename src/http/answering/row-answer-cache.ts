@@ -1,0 +1,107 @@
+/**
+ * A cache of answers that are made of one row each, such as an account: a ring of bytes, with room before each answer for the head of its
+ * response. An answer cannot change while the ledger is at the same height, and dashboards ask more
+ * often than blocks come. Until the ring overwrites it, it is served with the same bytes.
+ * Caching takes no copy and makes no garbage.
+ */
+
+import type { StateQuestion } from '../../info/question.ts';
+import type { RowAnswers, StateQuestionType } from '../../info/question-type.ts';
+import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
+import { AnswerWriter } from '../../info/writing/answer-writer.ts';
+import type { StateView } from '../../state/state.ts';
+
+const RING_BYTES = 1 << 22;
+/** More than any head and nearly any answer takes; a lap of the ring ends when less is left. */
+const HEAD_ROOM = 1024;
+const ANSWER_ROOM = 1 << 16;
+/** Maximum number of cached answers; a power of two. */
+const SLOTS = 1 << 13;
+
+export class RowAnswerCache {
+  readonly #rows: RowAnswers;
+  readonly #ring = new AnswerWriter(RING_BYTES);
+  /** Bytes written in all laps so far. */
+  #written = 0;
+  /** By slot, the low bits of a row: the row, the height and the start of its answer. */
+  readonly #rowsBySlot = new Int32Array(SLOTS);
+  readonly #heights = new Float64Array(SLOTS).fill(-1);
+  readonly #starts = new Float64Array(SLOTS);
+  readonly #lengths = new Int32Array(SLOTS);
+  /** Where the answer that was found last is in the ring. */
+  #start = 0;
+  #length = 0;
+
+  constructor(rows: RowAnswers) {
+    this.#rows = rows;
+  }
+
+  /** Looks up or computes the answer of a row; the other members then refer to it. */
+  find(state: StateView, row: number): this {
+    const slot = row & (SLOTS - 1);
+    const isThere =
+      this.#rowsBySlot[slot] === row &&
+      this.#heights[slot] === state.height &&
+      this.#starts[slot] >= this.#written - RING_BYTES;
+    if (!isThere) this.#compute(state, row, slot);
+    this.#start = this.#starts[slot] % RING_BYTES;
+    this.#length = this.#lengths[slot];
+    return this;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  toString(): string {
+    const body = this.#start + HEAD_ROOM;
+    return this.#ring.textFrom(body, body + this.#length);
+  }
+
+  /** The answer after the head of its response. */
+  textAfter(head: AnswerWriter): string {
+    const body = this.#start + HEAD_ROOM;
+    return this.#ring.textFrom(this.#ring.putBefore(body, head), body + this.#length);
+  }
+
+  #compute(state: StateView, row: number, slot: number): void {
+    const place = this.#written % RING_BYTES;
+    const isLapOver = place + HEAD_ROOM + ANSWER_ROOM > RING_BYTES;
+    const start = isLapOver ? this.#written - place + RING_BYTES : this.#written;
+    const body = (start % RING_BYTES) + HEAD_ROOM;
+    this.#ring.moveTo(body);
+    this.#rows.write(this.#ring, state, row);
+    this.#rowsBySlot[slot] = row;
+    this.#heights[slot] = state.height;
+    this.#starts[slot] = start;
+    this.#lengths[slot] = this.#ring.length - body;
+    this.#written = start + HEAD_ROOM + this.#lengths[slot];
+  }
+}
+
+/** The caches of all types whose answers are made of one row. */
+export class RowAnswerCaches {
+  readonly #byType = new Map<StateQuestionType, RowAnswerCache>();
+
+  /** From a cache, unless the question has another kind of answer or the upstream was asked for it. */
+  answer(
+    question: StateQuestion,
+    state: StateView,
+    upstream: UpstreamAnswers | undefined,
+  ): string | RowAnswerCache {
+    const { questionType } = question;
+    const row = upstream === undefined ? question.findRow(state) : undefined;
+    const isUnknown = row === 0 && state.isPartial;
+    if (row === undefined || isUnknown) return question.answer(state, upstream);
+    return this.#cacheOf(questionType).find(state, row);
+  }
+
+  #cacheOf(questionType: StateQuestionType): RowAnswerCache {
+    const known = this.#byType.get(questionType);
+    if (known !== undefined) return known;
+    if (questionType.rows === undefined) throw new Error(`${questionType.type} has no rows`);
+    const cache = new RowAnswerCache(questionType.rows);
+    this.#byType.set(questionType, cache);
+    return cache;
+  }
+}

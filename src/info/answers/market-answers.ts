@@ -1,0 +1,87 @@
+/**
+ * The markets of a dex and their prices. A ledger that follows another server has that server's own lists.
+ * The ledger holds no other figures (volumes, funding rates, oracle prices): of a followed server they are
+ * null, else null where the interface allows null, and zero elsewhere.
+ */
+
+import { formatUnits } from '../../exact/decimal.ts';
+import type { StateView } from '../../state/state.ts';
+import { requireDex } from '../fields/dex-field.ts';
+import { RequestError } from '../request-error.ts';
+import { toAscii } from '../writing/ascii-json.ts';
+import { formatMarginTable, marginTableId } from './margin-table-answer.ts';
+
+/** Indexes of a dex's markets in clients' order; undefined where the ledger has no such market. */
+export function marketPlaces(state: StateView, dexIndex: number): readonly (number | undefined)[] {
+  const { markets, universes } = state;
+  const isOfDex = (index: number) => markets.markets[index].dexIndex === dexIndex;
+  const universe = universes.byDex.get(dexIndex);
+  if (universe === undefined) return [...markets.markets.keys()].filter(isOfDex);
+  return universe.markets.map((listed) => {
+    const index = listed === undefined ? undefined : markets.findMarket(listed.coin);
+    return index !== undefined && isOfDex(index) ? index : undefined;
+  });
+}
+
+/** The index of a dex, or a RequestError; on a partial ledger also if no market of it was read. */
+export function requireMarkets(state: StateView, dex: string): number {
+  const dexIndex = requireDex(state, dex);
+  if (!state.isPartial || state.universes.byDex.has(dexIndex)) return dexIndex;
+  if (marketPlaces(state, dexIndex).length > 0) return dexIndex;
+  throw new RequestError('not_ready', `the markets of dex "${dex}" have not been read yet`, 'dex');
+}
+
+export function formatMarkPrice({ markets }: StateView, marketIndex: number): string {
+  const { priceDecimals } = markets.markets[marketIndex];
+  return formatUnits(markets.markPrice(marketIndex), priceDecimals);
+}
+
+/** The followed server's own answer, or what the ledger knows of its markets. */
+export function formatMeta(state: StateView, dexIndex: number): string {
+  const universe = state.universes.byDex.get(dexIndex);
+  return universe === undefined ? formatOwnMeta(state, dexIndex) : toAscii(universe.text);
+}
+
+function formatOwnMeta(state: StateView, dexIndex: number): string {
+  const tables = new Map<number, string>();
+  const universe = marketPlaces(state, dexIndex).flatMap((marketIndex) => {
+    if (marketIndex === undefined) return [];
+    const market = state.markets.markets[marketIndex];
+    const tableId = marginTableId(market, marketIndex);
+    tables.set(tableId, `[${tableId},${formatMarginTable(market)}]`);
+    return (
+      `{"szDecimals":${market.sizeDecimals},"name":"${market.coin}"` +
+      `,"maxLeverage":${market.tiers[0].maxLeverage},"marginTableId":${tableId}` +
+      `${market.onlyIsolated ? ',"onlyIsolated":true' : ''}}`
+    );
+  });
+  return (
+    `{"universe":[${universe.join(',')}],"marginTables":[${[...tables.values()].join(',')}]` +
+    ',"collateralToken":0}'
+  );
+}
+
+/** The contexts of a dex's markets, in the order of its meta. */
+export function formatContexts(state: StateView, dexIndex: number): string {
+  const isFollowed = state.universes.byDex.has(dexIndex);
+  const format = isFollowed ? formatFollowedContext : formatOwnContext;
+  const contexts = marketPlaces(state, dexIndex).map((index) =>
+    format(index === undefined ? 'null' : `"${formatMarkPrice(state, index)}"`),
+  );
+  return `[${contexts.join(',')}]`;
+}
+
+/** What the ledger does not know of a followed server is null: the server has it. */
+function formatFollowedContext(markPrice: string): string {
+  return (
+    '{"funding":null,"openInterest":null,"prevDayPx":null,"dayNtlVlm":null,"premium":null' +
+    `,"oraclePx":null,"markPx":${markPrice},"midPx":null,"impactPxs":null,"dayBaseVlm":null}`
+  );
+}
+
+function formatOwnContext(markPrice: string): string {
+  return (
+    '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.0","dayNtlVlm":"0.0","premium":null' +
+    `,"oraclePx":"0.0","markPx":${markPrice},"midPx":null,"impactPxs":null,"dayBaseVlm":"0.0"}`
+  );
+}

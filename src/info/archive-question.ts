@@ -1,0 +1,166 @@
+/** Questions about the past, answered in steps: a long series takes longer than others should wait. */
+
+import type { StateView } from '../state/state.ts';
+import type { ArchiveAnswer, ArchiveSteps } from './archive/archive-answer.ts';
+import { HistoryUntil } from './archive/history-until.ts';
+import type { HistoryView, PastView } from './archive/history-view.ts';
+import { type Present, resolveMoment } from './archive/resolve-moment.ts';
+import { WEIGHT_SHARES, withSurcharge } from './archive/surcharge.ts';
+import type { FieldTable, ParsedFields } from './fields/field.ts';
+import type { AnswerFormat } from './fields/format-field.ts';
+import type { PastMoment } from './fields/past-moment.ts';
+import type { ArchiveQuestion, StateQuestion } from './question.ts';
+import { oldestTime } from './question-subject.ts';
+import type { ArchiveQuestionType } from './question-type.ts';
+import { AnswerWriter } from './writing/answer-writer.ts';
+
+/** The same question, as of a moment. */
+export function askAtMoment(question: StateQuestion, moment: PastMoment): ArchiveQuestion {
+  return new QuestionAtMoment(question, moment);
+}
+
+/** A question about a time range. */
+export function askOverTime<F extends FieldTable>(
+  questionType: ArchiveQuestionType<F>,
+  fields: ParsedFields<F>,
+  terms: SeriesTerms,
+): ArchiveQuestion {
+  return new QuestionOverTime(questionType, fields, terms);
+}
+
+class QuestionAtMoment implements ArchiveQuestion {
+  readonly source = 'archive';
+  readonly #question: StateQuestion;
+  readonly #moment: PastMoment;
+
+  constructor(question: StateQuestion, moment: PastMoment) {
+    this.#question = question;
+    this.#moment = moment;
+  }
+
+  get type(): string {
+    return this.#question.type;
+  }
+
+  get weight(): number {
+    return this.#question.weight;
+  }
+
+  get isLong(): boolean {
+    return this.#question.bytesExpected !== undefined;
+  }
+
+  findHeight(history: HistoryView, present?: Present): number {
+    return resolveMoment(this.#moment, history, present);
+  }
+
+  /** By time, a block of the same time may still follow the last one that is kept. */
+  isFixedAt(height: number, history: HistoryView): boolean {
+    return this.#moment.height !== undefined || height < history.range().last;
+  }
+
+  answer(history: HistoryView): ArchiveSteps {
+    return withSurcharge(history, this.weight, this.#answer(history));
+  }
+
+  *#answer(history: HistoryView): ArchiveSteps {
+    const height = this.findHeight(history);
+    const isFixed = this.isFixedAt(height, history);
+    const past = history.at(height);
+    try {
+      return { ...(yield* this.#answerFrom(past)), isFixed };
+    } finally {
+      past.release();
+    }
+  }
+
+  *#answerFrom(past: PastView): Generator<number, Omit<ArchiveAnswer, 'isFixed'>, void> {
+    const { state } = past;
+    const question = this.#question;
+    question.validate(state);
+    const subjects = question.subjects(state);
+    yield WEIGHT_SHARES.moment + subjects.length * WEIGHT_SHARES.account;
+    for (const subject of subjects) {
+      past.load(subject);
+      yield 0;
+    }
+    // Without `dependencies` it may depend on every mark.
+    if (question.questionType.dependencies === undefined) past.loadMarks();
+    const body = yield* writeBody(question, state);
+    const { height, time, isPartial } = state;
+    const accountTime = isPartial ? (oldestTime(state, subjects) ?? -1) : -1;
+    return { body, format: 'json', height, time, accountTime };
+  }
+}
+
+/** The answer; a long one in pieces. */
+function* writeBody(
+  question: StateQuestion,
+  state: StateView,
+): Generator<number, string | Buffer, void> {
+  const { bytesExpected } = question;
+  if (bytesExpected === undefined) return question.answer(state);
+  const out = new AnswerWriter(bytesExpected);
+  const pieces = question.writePieces(out, state);
+  for (let piece = pieces.next(); piece.done !== true; piece = pieces.next()) yield piece.value;
+  return out.bytesFrom(0);
+}
+
+/** What a question about a time range names besides its fields. */
+export interface SeriesTerms {
+  readonly format: AnswerFormat | undefined;
+  /** The answer is as the archive was at this moment: without what came later. */
+  readonly moment: PastMoment | undefined;
+}
+
+class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
+  readonly source = 'archive';
+  /** It has a limited number of rows. */
+  readonly isLong = false;
+  readonly #questionType: ArchiveQuestionType<F>;
+  readonly #fields: ParsedFields<F>;
+  readonly #terms: SeriesTerms;
+
+  constructor(questionType: ArchiveQuestionType<F>, fields: ParsedFields<F>, terms: SeriesTerms) {
+    this.#questionType = questionType;
+    this.#fields = fields;
+    this.#terms = terms;
+  }
+
+  get type(): string {
+    return this.#questionType.type;
+  }
+
+  get weight(): number {
+    return this.#questionType.weight;
+  }
+
+  /** Its answer is of many heights; only checks that the moment is kept. */
+  findHeight(history: HistoryView, present?: Present): undefined {
+    const { moment } = this.#terms;
+    if (moment !== undefined) resolveMoment(moment, history, present);
+  }
+
+  isFixedAt(): boolean {
+    return false;
+  }
+
+  asCsv(): ArchiveQuestion {
+    if (!this.#questionType.hasCsv || this.#terms.format !== undefined) return this;
+    return new QuestionOverTime(this.#questionType, this.#fields, {
+      ...this.#terms,
+      format: 'csv',
+    });
+  }
+
+  answer(history: HistoryView): ArchiveSteps {
+    return withSurcharge(history, this.weight, this.#answer(history));
+  }
+
+  *#answer(history: HistoryView): ArchiveSteps {
+    const { format = 'json', moment } = this.#terms;
+    const known =
+      moment === undefined ? history : new HistoryUntil(history, resolveMoment(moment, history));
+    return yield* this.#questionType.answer(known, this.#fields, format);
+  }
+}

@@ -1,0 +1,63 @@
+/** The field `dex` of a question, and the refusal of a dex that does not exist. */
+
+import type { StateView } from '../../state/state.ts';
+import { RequestError, wrongValue } from '../request-error.ts';
+import type { Field } from './field.ts';
+
+export const dexField: Field<string> = {
+  description: 'the name of a perp dex; "", the default, is the first one',
+  schema: { type: 'string', default: '' },
+  fallback: '',
+  read(name, value) {
+    if (typeof value === 'string') return value;
+    return wrongValue(name, value, 'the name of a perp dex as text');
+  },
+  format: (dex) => JSON.stringify(dex),
+};
+
+/** The first dex always exists. */
+const FIRST_DEX = '';
+export const FIRST_DEX_INDEX = 0;
+
+/** The index of a dex that a question names, or a RequestError. */
+export function requireDex(state: StateView, dex: string): number {
+  if (dex === FIRST_DEX) return FIRST_DEX_INDEX;
+  const dexIndex = state.markets.findDex(dex);
+  if (dexIndex !== undefined && isListed(state, dex)) return dexIndex;
+  requireLists(state);
+  throw wrongValue('dex', dex, describeDexes(state), 'unknown_dex');
+}
+
+/** A ledger that has followed another server may hold dexes that the server does not list any more. */
+function isListed({ universes }: StateView, dex: string): boolean {
+  return universes.dexes === undefined || universes.dexes.has(dex);
+}
+
+/** The indexes of the dexes in clients' order: that of the server's list, or our own without one. */
+export function listedDexes({ markets, universes }: StateView): number[] {
+  if (universes.dexes === undefined) return [...markets.dexes.keys()];
+  return universes.dexes.names.flatMap((name) =>
+    name === undefined ? [] : (markets.findDex(name) ?? []),
+  );
+}
+
+/** Refuses questions about what a follower has not read yet: an empty list would be made up. */
+export function requireLists(state: StateView): void {
+  const { isPartial, universes, markets } = state;
+  const areListed = universes.dexes !== undefined || markets.dexes.length > 1;
+  if (!isPartial || areListed || markets.markets.length > 0) return;
+  throw new RequestError('not_ready', 'no markets have been read yet');
+}
+
+const DEXES_SHOWN_MAX = 20;
+
+function describeDexes(state: StateView): string {
+  // A server's list may name a dex twice, or leave out the first one, which is always there.
+  const names = new Set([
+    '',
+    ...listedDexes(state).map((index) => state.markets.dexes[index].name),
+  ]);
+  const shown = [...names].slice(0, DEXES_SHOWN_MAX).map((name) => `"${name}"`);
+  const hidden = names.size - shown.length;
+  return `one of ${shown.join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+}

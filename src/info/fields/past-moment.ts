@@ -1,0 +1,45 @@
+/**
+ * The moment that a question is about, if it is not the present: the fields `atHeight` and `atTime`,
+ * which every question may have.
+ */
+
+import { describeValue } from '../../events/refusal.ts';
+import { RequestError, wrongValue } from '../request-error.ts';
+import { wholeField } from './whole-number-field.ts';
+
+/** A moment of the past, by one of the two. */
+export interface PastMoment {
+  readonly height?: number;
+  readonly time?: number;
+}
+
+export const PAST_MOMENT_FIELDS = {
+  atHeight: wholeField('answer as of this height, from the archive', { from: 1 }),
+  atTime: wholeField('answer as of the last block that is not later, in milliseconds'),
+};
+
+/** Undefined if the question is about the present. */
+export function readMoment(
+  source: Readonly<Record<string, unknown>>,
+): PastMoment | RequestError | undefined {
+  const { atHeight, atTime } = source;
+  if (atHeight === undefined && atTime === undefined) return undefined;
+  if (atHeight !== undefined && atTime !== undefined) {
+    const message = `atTime: got ${describeValue(atTime)} beside atHeight, expected one of the two`;
+    return new RequestError('invalid_field', message, 'atTime');
+  }
+  const name = atHeight === undefined ? 'atTime' : 'atHeight';
+  const value = PAST_MOMENT_FIELDS[name].read(name, source[name]);
+  if (value instanceof RequestError) return value;
+  return atHeight === undefined ? { time: value } : { height: value };
+}
+
+/** The fault of a moment where there can be none; undefined if none is given. */
+export function findMomentFault(
+  source: Readonly<Record<string, unknown>>,
+  reason: string,
+): RequestError | undefined {
+  const name = Object.keys(PAST_MOMENT_FIELDS).find((field) => source[field] !== undefined);
+  if (name === undefined) return undefined;
+  return wrongValue(name, source[name], `none: ${reason}`);
+}

@@ -1,0 +1,54 @@
+/**
+ * What a question is about: accounts and delegations of users. On a partial ledger, a question about
+ * one that is unknown is refused, since an empty answer would be made up.
+ */
+
+import { type Address, formatAddress } from '../exact/address.ts';
+import {
+  accountTime,
+  areDelegationsKnown,
+  delegationsTime,
+  isAccountKnown,
+} from '../state/known.ts';
+import type { StateView } from '../state/state.ts';
+
+export interface AccountSubject {
+  readonly kind: 'account';
+  readonly user: Address;
+  readonly dexIndex: number;
+}
+
+export type QuestionSubject =
+  | AccountSubject
+  | { readonly kind: 'delegations'; readonly user: Address };
+
+export function isSubjectKnown(state: StateView, subject: QuestionSubject): boolean {
+  return subject.kind === 'account'
+    ? isAccountKnown(state, subject.user, subject.dexIndex)
+    : areDelegationsKnown(state, subject.user);
+}
+
+/** When the subject was last read as a whole, in milliseconds; 0 if it never was. */
+export function subjectTime(state: StateView, subject: QuestionSubject): number {
+  return subject.kind === 'account'
+    ? accountTime(state, subject.user, subject.dexIndex)
+    : delegationsTime(state, subject.user);
+}
+
+/** The time of the one that was read longest ago; undefined if there is none. */
+export function oldestTime(
+  state: StateView,
+  subjects: readonly QuestionSubject[],
+): number | undefined {
+  if (subjects.length === 0) return undefined;
+  return subjects.reduce(
+    (oldest, subject) => Math.min(oldest, subjectTime(state, subject)),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+export function describeSubject({ markets }: StateView, subject: QuestionSubject): string {
+  const user = formatAddress(subject.user);
+  if (subject.kind === 'delegations') return `the delegations of ${user}`;
+  return `the account of ${user} on dex "${markets.dexes[subject.dexIndex].name}"`;
+}

@@ -1,0 +1,180 @@
+/**
+ * How a type of question is declared, once. `source` says where its answers come from: the state, the archive
+ * or the upstream. Every transport, the OpenAPI description and llms.txt read the declaration; what a parsed
+ * question has follows from `fields`.
+ *
+ * A type needs few members. The others are capabilities: a question of a type without them is answered by
+ * the general path. No code asks for the name of a type.
+ */
+
+import type { Address } from '../exact/address.ts';
+import type { StateView } from '../state/state.ts';
+import type { ArchiveSteps } from './archive/archive-answer.ts';
+import type { HistoryView } from './archive/history-view.ts';
+import type { ShareName } from './archive/surcharge.ts';
+import type { FieldTable, ParsedFields } from './fields/field.ts';
+import type { AnswerFormat } from './fields/format-field.ts';
+import type { QuestionSubject } from './question-subject.ts';
+import type { RequestError } from './request-error.ts';
+import type { Schema } from './schema.ts';
+import type { UpstreamAnswers } from './upstream-answers.ts';
+import type { AnswerWriter } from './writing/answer-writer.ts';
+
+export type QuestionType<F extends FieldTable = FieldTable> =
+  | StateQuestionType<F>
+  | ArchiveQuestionType<F>
+  | UpstreamQuestionType<F>;
+
+/** What help and documents list together. */
+export type HelpGroup =
+  | 'accounts'
+  | 'staking'
+  | 'auction'
+  | 'markets'
+  | 'market data'
+  | 'history'
+  | 'orders and fills'
+  | 'fees and permissions'
+  | 'vaults and lending'
+  | 'spot';
+
+interface DeclaredQuestion<F extends FieldTable> {
+  /** The name on the wire. */
+  readonly type: string;
+  readonly group: HelpGroup;
+  readonly summary: string;
+  /** The cost of one question, charged to the key's budget. */
+  readonly weight: number;
+  readonly fields: F;
+  /** The form of the answer, as a JSON Schema. */
+  readonly answerSchema: Schema;
+  /** Refuses combinations of fields. */
+  check?(fields: ParsedFields<F>): RequestError | undefined;
+}
+
+interface Example {
+  readonly question: Record<string, unknown>;
+  readonly answer: unknown;
+}
+
+/** The upstream answers all questions of the type. */
+export interface UpstreamQuestionType<F extends FieldTable = FieldTable>
+  extends DeclaredQuestion<F> {
+  readonly source: 'upstream';
+  readonly example?: Example;
+}
+
+/**
+ * With --forward the upstream answers, as its answer says more than ours. Without --forward, the state or
+ * the archive answers.
+ */
+interface UpstreamFirst {
+  /** The fields that are passed on, if they are not those of the type. */
+  readonly fields?: FieldTable;
+  /** A question about the past is answered from the archive; otherwise it is refused. */
+  readonly isPastFromArchive?: true;
+}
+
+interface LedgerQuestionType<F extends FieldTable> extends DeclaredQuestion<F> {
+  readonly example: Example;
+  /** Present if the upstream answers where questions are forwarded. */
+  readonly upstreamFirst?: UpstreamFirst;
+}
+
+/** The answer is a series over time, from the archive. */
+export interface ArchiveQuestionType<F extends FieldTable = FieldTable>
+  extends LedgerQuestionType<F> {
+  readonly source: 'archive';
+  /** What it reads, and is charged for. */
+  readonly shares: readonly ShareName[];
+  /** It can be answered as CSV too. */
+  readonly hasCsv: boolean;
+  answer(history: HistoryView, fields: ParsedFields<F>, format: AnswerFormat): ArchiveSteps;
+}
+
+/** The answer is a function of the state. */
+export interface StateQuestionType<F extends FieldTable = FieldTable>
+  extends LedgerQuestionType<F> {
+  readonly source: 'state';
+  /** The answer as JSON text; subjects that the upstream has answered about have its answer. */
+  answer(state: StateView, fields: ParsedFields<F>, upstream?: UpstreamAnswers): string;
+  /** Checks that need the state; `answer` makes them as well. */
+  validate?(state: StateView, fields: ParsedFields<F>): void;
+  /** How many times the weight is charged, if that depends on the question. */
+  countWeights?(fields: ParsedFields<F>): number;
+  /**
+   * The height since which the state's answer, apart from its time, has been the same. It may be later than
+   * the true height, never earlier. Without it, every block may change the answer. Throws what `validate`
+   * throws.
+   */
+  changedAt?(state: StateView, fields: ParsedFields<F>): number;
+  /**
+   * The rows that the answer depends on, besides the markets of open positions. Absent, or undefined, if
+   * any block may change the answer.
+   */
+  dependencies?(state: StateView, fields: ParsedFields<F>): Dependencies | undefined;
+  /** How a partial ledger answers; absent if the question is not about users. */
+  readonly partial?: PartialLedger<F>;
+  /** Present if the type can be subscribed to. */
+  readonly push?: PushedAnswer<F>;
+  /** Present if the answer is made of one row of the state, and of what the row leads to. */
+  readonly rows?: RowAnswers<F>;
+  /** Present if answers may be so long that they are written with pauses. */
+  readonly pieces?: Pieces<F>;
+}
+
+/** What a ledger that does not know every account needs for an answer. */
+interface PartialLedger<F extends FieldTable> {
+  /** The accounts and delegations that the answer is about; throws what `validate` throws. */
+  subjects?(state: StateView, fields: ParsedFields<F>): readonly QuestionSubject[];
+  /** True if the answer itself lists subjects that are unknown, so that they do not refuse it. */
+  readonly listsUnknown?: true;
+  /** True if the answer is a constant about a user, which a followed exchange may contradict. */
+  readonly isRefused?: true;
+}
+
+/** For `push`: the answer's members are the frame's data, not one member of it. */
+export const AS_DATA = Symbol('as data');
+
+interface PushedAnswer<F extends FieldTable> {
+  /** The answer's name in the data of a pushed frame. */
+  readonly name: string | typeof AS_DATA;
+  /** As `answer`, written instead of returned. */
+  write?(
+    out: AnswerWriter,
+    state: StateView,
+    fields: ParsedFields<F>,
+    upstream?: UpstreamAnswers,
+  ): void;
+}
+
+/**
+ * Rows never move, so a repeated question finds its row once per state, and the answer of a row can be
+ * cached. `changedAt` and `write` must match those of the type.
+ */
+export interface RowAnswers<F extends FieldTable = FieldTable> {
+  /** 0 if the state does not have the row yet. Throws what `validate` throws. */
+  find(state: StateView, fields: ParsedFields<F>): number;
+  changedAt(state: StateView, row: number): number;
+  write(out: AnswerWriter, state: StateView, row: number): void;
+  /** The fields of a question that names a user only: it is recognized without parsing JSON. */
+  ofUser?(user: Address): ParsedFields<F>;
+}
+
+interface Pieces<F extends FieldTable> {
+  /** Estimated bytes of an answer that is long; else undefined. */
+  expectBytes(fields: ParsedFields<F>): number | undefined;
+  /** As `answer`, written with pauses. */
+  write(
+    out: AnswerWriter,
+    state: StateView,
+    fields: ParsedFields<F>,
+    upstream?: UpstreamAnswers,
+  ): Iterator<number>;
+}
+
+/** Rows of the state. */
+export interface Dependencies {
+  readonly accounts: readonly number[];
+  readonly addresses: readonly number[];
+}

@@ -1,0 +1,91 @@
+/** A question, parsed. `source` says where its answer comes from, and what else the question has. */
+
+import type { StateView } from '../state/state.ts';
+import type { ArchiveSteps } from './archive/archive-answer.ts';
+import type { HistoryView } from './archive/history-view.ts';
+import type { Present } from './archive/resolve-moment.ts';
+import type { QuestionSubject } from './question-subject.ts';
+import type { Dependencies, StateQuestionType } from './question-type.ts';
+import type { UpstreamAnswers } from './upstream-answers.ts';
+import { PUBLIC_WEIGHTS } from './upstream-weights.ts';
+import type { AnswerWriter } from './writing/answer-writer.ts';
+
+export type Question = StateQuestion | ArchiveQuestion | UpstreamQuestion;
+
+/** A question about the present, answered from the state. */
+export interface StateQuestion {
+  readonly source: 'state';
+  readonly questionType: StateQuestionType;
+  readonly type: string;
+  readonly weight: number;
+  /** Throws what `answer` would throw, without answering, unless a subject is unknown. */
+  validate(state: StateView): void;
+  /** What the answer is about; empty if it is not about users. Throws what `validate` throws. */
+  subjects(state: StateView): readonly QuestionSubject[];
+  /** The height since which the state's answer, apart from its time, has been the same, or later. */
+  changedAt(state: StateView): number;
+  /** The rows that the answer depends on, besides markets; undefined if any block may change it. */
+  dependencies(state: StateView): Dependencies | undefined;
+  /** The row that the answer is made of; undefined if the answer is not made of one row. */
+  findRow(state: StateView): number | undefined;
+  /** On a partial ledger, throws a RequestError if a subject is unknown, or could not be read. */
+  answer(state: StateView, upstream?: UpstreamAnswers): string;
+  /** As `answer`, written. */
+  write(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): void;
+  /** Estimated bytes of a long answer; undefined if the answer is not long. */
+  readonly bytesExpected: number | undefined;
+  /** As `answer`, written with pauses, if the answer is long. */
+  writePieces(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): Iterator<number>;
+  /** The fields in canonical form, as members of a JSON object: `"user":"0x...","dex":""`. */
+  formatFields(): string;
+}
+
+/** A question about the past, answered from the archive: as of a moment, or over a time range. */
+export interface ArchiveQuestion {
+  readonly source: 'archive';
+  readonly type: string;
+  readonly weight: number;
+  /** True if the answer may take megabytes. */
+  readonly isLong: boolean;
+  /**
+   * The height that the answer is of, if it is of a single height. Throws a RequestError if the archive does
+   * not hold that height; `present` is where the ledger is.
+   */
+  findHeight(history: HistoryView, present: Present): number | undefined;
+  /** Whether the question is about this height for good. */
+  isFixedAt(height: number, history: HistoryView): boolean;
+  /** The same question as CSV, if its answer can be CSV and the question names no format. */
+  asCsv?(): ArchiveQuestion;
+  answer(history: HistoryView): ArchiveSteps;
+}
+
+/** The body of a question: JSON with a type. */
+export interface QuestionBody {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** A question that the upstream answers. */
+export class UpstreamQuestion {
+  readonly source = 'upstream';
+  /** Checked and rebuilt: what is sent to the upstream. */
+  readonly body: QuestionBody;
+
+  constructor(body: QuestionBody) {
+    this.body = body;
+  }
+
+  get type(): string {
+    return this.body.type;
+  }
+
+  /** The upstream's weight, without what the items of the answer add. */
+  get weight(): number {
+    return PUBLIC_WEIGHTS.of(this.type);
+  }
+
+  /** What an answer with so many rows is charged with; undefined if the answer is no list. */
+  weighAnswer(rows: number | undefined): number {
+    return PUBLIC_WEIGHTS.ofRows(this.type, rows);
+  }
+}

@@ -1,0 +1,44 @@
+/** `allMids`: the price of each market of a dex. */
+
+import { marketsChangedAt } from '../../state/changed-at.ts';
+import type { StateView } from '../../state/state.ts';
+import { formatMarkPrice, marketPlaces, requireMarkets } from '../answers/market-answers.ts';
+import { dexField } from '../fields/dex-field.ts';
+import { DEX_FIELDS } from '../fields/market-fields.ts';
+import type { StateQuestionType } from '../question-type.ts';
+import { amount } from '../schema.ts';
+
+/** Indexes of markets that have a price to trade at: a delisted one has only its last mark. */
+function listTraded(state: StateView, dexIndex: number): number[] {
+  const listed = state.universes.byDex.get(dexIndex)?.markets;
+  return marketPlaces(state, dexIndex).flatMap((index, place) =>
+    index === undefined || listed?.[place]?.isDelisted === true ? [] : index,
+  );
+}
+
+/** Clients expect pushed prices of the first dex without the field. */
+const fields = { dex: { ...dexField, omitsFallback: true } };
+
+export const allMids: StateQuestionType<typeof fields> = {
+  source: 'state',
+  type: 'allMids',
+  group: 'market data',
+  summary:
+    "The price of each of a dex's markets: the mark price, as the ledger holds no order book.",
+  weight: 20,
+  fields: fields,
+  answerSchema: { type: 'object', additionalProperties: amount },
+  example: { question: { type: 'allMids' }, answer: { BTC: '97300.0', MOG: '0.009348' } },
+  push: { name: 'mids' },
+  upstreamFirst: { fields: DEX_FIELDS, isPastFromArchive: true },
+  validate(state, { dex }) {
+    requireMarkets(state, dex);
+  },
+  changedAt: (state, { dex }) => marketsChangedAt(state, requireMarkets(state, dex)),
+  answer(state, { dex }) {
+    const prices = listTraded(state, requireMarkets(state, dex)).map(
+      (index) => `"${state.markets.markets[index].coin}":"${formatMarkPrice(state, index)}"`,
+    );
+    return `{${prices.join(',')}}`;
+  },
+};

@@ -1,0 +1,19 @@
+/** `spotMetaAndAssetCtxs`: the spot markets and their prices; there are none. */
+
+import type { StateQuestionType } from '../question-type.ts';
+import { emptyList, tuple } from '../schema.ts';
+import { SPOT_META, SPOT_META_TEXT, spotMetaSchema } from './spot-meta.ts';
+
+export const spotMetaAndAssetCtxs: StateQuestionType<Record<string, never>> = {
+  source: 'state',
+  type: 'spotMetaAndAssetCtxs',
+  group: 'spot',
+  summary: 'spotMeta with the prices of the spot markets, always none.',
+  weight: 20,
+  fields: {},
+  answerSchema: tuple(spotMetaSchema, emptyList),
+  example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
+  upstreamFirst: {},
+  changedAt: () => 0,
+  answer: () => `[${SPOT_META_TEXT},[]]`,
+};
