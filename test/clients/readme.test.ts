@@ -61,11 +61,26 @@ const SHAPE = shapeOf(
   JSON.parse(blockWith(readDocument('docs/reference/questions.md'), 'json', 'marginSummary')),
 );
 
+interface Account {
+  readonly assetPositions: readonly unknown[];
+}
+
+/** Asks until the account has a position: the account trades, and may have none for a moment. */
+async function askUntilPosition(ask: () => Promise<Account>): Promise<Account> {
+  let account: Account = { assetPositions: [] };
+  await until('a position', async () => {
+    account = await ask();
+    return account.assetPositions.length > 0;
+  });
+  return account;
+}
+
 test("the README's question, after the line of the demo, is answered", {
   skip: noCurl,
 }, async () => {
-  const answer = await paste(['bash', '-c', `${exported}\n${blockWith(README, 'sh', 'curl')}`]);
-  assert.deepEqual(shapeOf(JSON.parse(answer)), SHAPE);
+  const command = ['bash', '-c', `${exported}\n${blockWith(README, 'sh', 'curl')}`];
+  const account = await askUntilPosition(async () => JSON.parse(await paste(command)));
+  assert.deepEqual(shapeOf(account), SHAPE);
 });
 
 /** Runs lines of the page as a module, then prints what one of its names holds. */
@@ -78,7 +93,10 @@ async function runModule(lines: string, shown: string): Promise<unknown> {
 }
 
 test("the page's lines for the SDK get an account, and subscribe to it", async () => {
-  const account = await runModule(blockWith(CLIENTS, 'ts', '@nktkas/hyperliquid'), 'account');
+  const lines = blockWith(CLIENTS, 'ts', '@nktkas/hyperliquid');
+  const account = await askUntilPosition(
+    async () => (await runModule(lines, 'account')) as Account,
+  );
   assert.deepEqual(shapeOf(account), SHAPE);
 });
 
@@ -99,7 +117,9 @@ const noRequests = hasRequests ? false : 'python3-requests is not installed here
 test("the page's lines for Python get an account", { skip: noRequests }, async () => {
   const print = 'import json\nprint(json.dumps(account))';
   const lines = `${blockWith(CLIENTS, 'python', 'requests')}\n${print}\n`;
-  const account = JSON.parse(await paste(['python3', '-c', lines]));
+  const account = await askUntilPosition(async () =>
+    JSON.parse(await paste(['python3', '-c', lines])),
+  );
   assert.deepEqual(shapeOf(account), SHAPE);
 });
 

@@ -20,7 +20,7 @@ const OPEN = { unit: '', quantile: 0.1, share: 0, slack: 5, max: 200 } as const;
 
 /** The limits of an hour, per process; docs/internals/testing.md has the same table. */
 export const FIGURES: readonly Figure[] = [
-  { name: 'ownMegabytes', title: 'memory of its own', ...MEMORY, slack: 10, max: 400 },
+  { name: 'ownMegabytes', title: 'private memory', ...MEMORY, slack: 10, max: 400 },
   { name: 'heapMegabytes', title: 'heap used', ...MEMORY, slack: 5, max: 200 },
   { name: 'externalMegabytes', title: 'buffers', ...MEMORY, slack: 5, max: 100 },
   { name: 'descriptors', title: 'file descriptors', ...OPEN },
