@@ -21,7 +21,7 @@ import {
   SIMULATE_SETTINGS,
 } from './settings.ts';
 
-/** Of all commands, by name. */
+/** @internal The settings of all commands, by name. Exported for a test. */
 export const ALL_DECLARATIONS = {
   ...FEED_SETTINGS,
   ...FEED_CHOICE_SETTINGS,

@@ -54,7 +54,7 @@ export const LOG_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-export const WORKER_SETTINGS = {
+const WORKER_SETTINGS = {
   ...STORAGE_SETTINGS,
   ...NATS_WAIT_SETTINGS,
   ...ARCHIVE_CHOICE_SETTINGS,
