@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { archiveFolder, openArchiveFolder } from '../src/archive/archive-tables.ts';
-import { nameWriter, putWriter } from '../src/archive/archive-writer.ts';
-import { Archiver } from '../src/archive/archiver.ts';
+import { archiveFolder, openArchiveFolder } from '../src/archive/records/archive-tables.ts';
+import { nameWriter, putWriter } from '../src/archive/writing/archive-owner.ts';
+import { Archiver } from '../src/archive/writing/archiver.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { dataFile } from '../src/ledger/embedded/lmdb-environment.ts';
 import { ledgerFolder } from '../src/ledger/embedded/lmdb-ledger-store.ts';

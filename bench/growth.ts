@@ -6,7 +6,7 @@
 
 import type { Address } from '../src/exact/address.ts';
 import { AddressBook } from '../src/state/addresses.ts';
-import { ROW_BYTES, Table } from '../src/state/table.ts';
+import { ROW_BYTES, Table } from '../src/state/tables/table.ts';
 import { type Spread, spreadOf } from './measure.ts';
 
 const ROWS = 4_000_000;

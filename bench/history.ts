@@ -8,10 +8,10 @@
 import { rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { open } from 'lmdb';
-import { type Archive, openArchive } from '../src/archive/archive.ts';
-import { archiveFolder } from '../src/archive/archive-tables.ts';
-import { History } from '../src/archive/history.ts';
-import { keepArchive } from '../src/archive/keep-archive.ts';
+import { type Archive, openArchive } from '../src/archive/reading/archive.ts';
+import { History } from '../src/archive/reading/archived-history.ts';
+import { archiveFolder } from '../src/archive/records/archive-tables.ts';
+import { keepArchive } from '../src/archive/writing/update-archive.ts';
 import { formatAddress } from '../src/exact/address.ts';
 import { BlockWriter } from '../src/feed/block-writer.ts';
 import { createNdjsonFeed } from '../src/feed/ndjson.ts';

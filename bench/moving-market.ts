@@ -10,8 +10,13 @@ import { formatUnits, powerOfTen } from '../src/exact/decimal.ts';
 import { stepOfFigures } from '../src/simulator/prices.ts';
 import { Random } from '../src/simulator/random.ts';
 import { FIRST_ACCOUNT } from '../src/state/addresses.ts';
-import { FIRST_POSITION, marketOfTerms, NEXT_POSITION, TERMS } from '../src/state/columns.ts';
 import type { StateView } from '../src/state/state.ts';
+import {
+  FIRST_POSITION,
+  marketOfTerms,
+  NEXT_POSITION,
+  TERMS,
+} from '../src/state/tables/columns.ts';
 
 const SIGNIFICANT_FIGURES = 5;
 /** How many steps of its price a mark may be away from where it began. */

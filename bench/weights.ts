@@ -11,7 +11,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../src/access/budgets.ts';
-import { ArchiveLink } from '../src/archive/archive-link.ts';
+import { ArchiveLink } from '../src/archive/reading/archive-link.ts';
 import { openEmbeddedLedger } from '../src/ledger/embedded/embedded-ledger.ts';
 import { createInProcess, listenLocally, openGround } from '../test/http/in-process.ts';
 import { createKey } from '../tools/harness/service.ts';

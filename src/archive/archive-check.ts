@@ -5,18 +5,22 @@
 
 import { formatAddress } from '../exact/address.ts';
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
-import * as column from '../state/columns.ts';
-import { tierTermsOf } from '../state/margin-tiers.ts';
-import { termsOf } from '../state/markets.ts';
-import { describeAuction } from '../state/snapshot.ts';
+import { tierTermsOf } from '../state/markets/margin-tiers.ts';
+import { termsOf } from '../state/markets/markets.ts';
+import { describeAuction } from '../state/snapshot/snapshot.ts';
 import type { StateView } from '../state/state.ts';
-import { type AccountVersion, AMOUNT } from './account-versions.ts';
-import type { Archive } from './archive.ts';
-import { delegationsKey } from './archive-tables.ts';
-import { type DelegationList, packDelegations, unpackDelegations } from './delegation-lists.ts';
-import { versionOf } from './open-pack.ts';
-import { DamagedRecord } from './packed.ts';
-import { CELL } from './position-cells.ts';
+import * as column from '../state/tables/columns.ts';
+import type { Archive } from './reading/archive.ts';
+import { type AccountVersion, AMOUNT } from './records/account-versions.ts';
+import { delegationsKey } from './records/archive-tables.ts';
+import {
+  type DelegationList,
+  packDelegations,
+  unpackDelegations,
+} from './records/delegation-lists.ts';
+import { CELL } from './records/position-cells.ts';
+import { DamagedRecord } from './records/record-encoding.ts';
+import { versionOf } from './writing/open-pack.ts';
 
 export interface ArchiveCheckOptions {
   readonly archive: Archive;

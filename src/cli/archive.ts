@@ -1,8 +1,8 @@
 /** `perpinfo archive`: keeps an archive of a ledger, without a service. */
 
-import { TakeoverError } from '../archive/archive-writer.ts';
-import { keepArchive } from '../archive/keep-archive.ts';
 import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
+import { TakeoverError } from '../archive/writing/archive-owner.ts';
+import { keepArchive } from '../archive/writing/update-archive.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { openStorage } from '../replica/storage.ts';

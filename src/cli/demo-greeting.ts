@@ -2,7 +2,7 @@
 
 import { formatAddress } from '../exact/address.ts';
 import { answerQuestion } from '../info/read-question.ts';
-import { formatOrigin } from '../service/server-url.ts';
+import { formatOrigin } from '../service/listening/server-url.ts';
 import type { StateView } from '../state/state.ts';
 
 export interface DemoDescription {

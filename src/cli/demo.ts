@@ -19,7 +19,7 @@ import { restoreReplica } from '../replica/replica.ts';
 import { SNAPSHOT_SETTINGS } from '../replica/settings.ts';
 import { SnapshotFolder } from '../replica/snapshot-folder.ts';
 import { runArchiverProcess } from '../service/archiver-process.ts';
-import { createLog, STANDARD_ERROR } from '../service/log.ts';
+import { createLog, STANDARD_ERROR } from '../service/logging/log.ts';
 import { LISTEN_SETTINGS } from '../service/settings.ts';
 import { runWorker } from '../service/worker.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';

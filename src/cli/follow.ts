@@ -2,7 +2,7 @@
 
 import { FEED_SETTINGS } from '../feed/settings.ts';
 import { checkFeedSettings } from '../feed/writer-options.ts';
-import { createLog, STANDARD_OUTPUT } from '../service/log.ts';
+import { createLog, STANDARD_OUTPUT } from '../service/logging/log.ts';
 import { runFollower } from '../service/run-follower.ts';
 import { LOG_SETTINGS } from '../service/settings.ts';
 import { openFollowFeed } from '../upstream/follower/open-follow-feed.ts';

@@ -1,9 +1,9 @@
 /** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
 
-import { type Archive, openArchive } from '../archive/archive.ts';
-import { requireOwnArchive } from '../archive/archive-end.ts';
-import { adviseOnDamage } from '../archive/damage.ts';
-import { History } from '../archive/history.ts';
+import { type Archive, openArchive } from '../archive/reading/archive.ts';
+import { History } from '../archive/reading/archived-history.ts';
+import { adviseOnDamage } from '../archive/records/damage-advice.ts';
+import { requireOwnArchive } from '../archive/records/ledger-match.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { USD_DECIMALS } from '../events/fields.ts';
 import { type Exact, formatUnits } from '../exact/decimal.ts';

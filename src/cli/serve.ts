@@ -4,7 +4,7 @@ import { UsageError } from '../config/usage-error.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
 import { FEED_CHOICE_SETTINGS, FEED_SETTINGS } from '../feed/settings.ts';
 import { checkFeedSettings } from '../feed/writer-options.ts';
-import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/log.ts';
+import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/logging/log.ts';
 import { runFedService, runFollowingService, runService } from '../service/run-service.ts';
 import { LOG_SETTINGS, SERVICE_SETTINGS } from '../service/settings.ts';
 import { FOLLOW_CHOICE_SETTINGS, FOLLOW_SETTINGS } from '../upstream/settings.ts';

@@ -1,11 +1,11 @@
 /** `perpinfo verify`: checks every block and snapshot of a ledger. */
 
-import { type Archive, openArchive } from '../archive/archive.ts';
 import { checkArchive } from '../archive/archive-check.ts';
-import { requireOwnArchive } from '../archive/archive-end.ts';
-import { describeRange, describeUnreplayable } from '../archive/archive-range.ts';
-import { archiveFolder, hasArchive } from '../archive/archive-tables.ts';
-import { adviseOnDamage } from '../archive/damage.ts';
+import { type Archive, openArchive } from '../archive/reading/archive.ts';
+import { describeRange, describeUnreplayable } from '../archive/records/archive-range.ts';
+import { archiveFolder, hasArchive } from '../archive/records/archive-tables.ts';
+import { adviseOnDamage } from '../archive/records/damage-advice.ts';
+import { requireOwnArchive } from '../archive/records/ledger-match.ts';
 import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
 import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../replica/replayed-snapshot.ts';

@@ -9,7 +9,7 @@ import {
   areDelegationsKnown,
   delegationsTime,
   isAccountKnown,
-} from '../state/known.ts';
+} from '../state/partial-ledger.ts';
 import type { StateView } from '../state/state.ts';
 
 export interface AccountSubject {

@@ -18,8 +18,8 @@ import {
   LedgerError,
   type StoredBlock,
 } from '../ledger/ledger.ts';
-import { digestBytes } from '../state/digest.ts';
 import { applyBlock, applyInPieces, type EventWatcher } from '../state/fold.ts';
+import { digestBytes } from '../state/snapshot/digest.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
 import { saveReplayed } from './replayed-snapshot.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';

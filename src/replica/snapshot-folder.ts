@@ -6,7 +6,7 @@
  *   32 bytes   SHA-256 over everything after it
  *   32 bytes   the chain's hash at the snapshot's height
  *   u32        length of the description in bytes, little-endian
- *   the description, then the tables (state/snapshot.ts)
+ *   the description, then the tables (state/snapshot/snapshot.ts)
  */
 
 import { createHash, type Hash, randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ import {
   type EncodedSnapshot,
   encodeSnapshot,
   tableByteLength,
-} from '../state/snapshot.ts';
+} from '../state/snapshot/snapshot.ts';
 import type { State, StateView } from '../state/state.ts';
 
 const MAGIC = Buffer.from('perpsnap');

@@ -2,7 +2,7 @@
 
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
-import { SnapshotFormatError } from '../state/snapshot.ts';
+import { SnapshotFormatError } from '../state/snapshot/snapshot.ts';
 import { createState, type StateView } from '../state/state.ts';
 import { Replica, stateDigest } from './replica.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';

@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { hasRunningWriter } from '../archive/archive-writer.ts';
 import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
+import { hasRunningWriter } from '../archive/writing/archive-owner.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { completeSetting, listSettings, type SettingValues } from '../config/setting.ts';
 import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
-import { RepeatedLines } from './repeated-lines.ts';
+import { RepeatedLines } from './logging/repeated-lines.ts';
 
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 60_000;

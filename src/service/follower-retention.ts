@@ -1,6 +1,6 @@
 /** Which blocks a follower drops: its ledger grows by itself, so the follower prunes by default. */
 
-import { readArchivedHeight } from '../archive/archived-height.ts';
+import { readArchivedHeight } from '../archive/records/archived-height.ts';
 import type { CheckpointOptions } from '../feed/checkpoints.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { retentionOf } from '../replica/retention.ts';

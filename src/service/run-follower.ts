@@ -5,8 +5,8 @@ import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
-import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
+import { withDiskWarnings } from './metrics/disk-watch.ts';
 import { ServiceFeed } from './service-feed.ts';
 import { unlessStopped } from './stop-deadline.ts';
 

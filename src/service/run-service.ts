@@ -17,17 +17,21 @@ import { checkStreamRoom } from '../replica/stream-room.ts';
 import { listenForWanted } from '../upstream/channel/open-wanted.ts';
 import type { WantedHandler } from '../upstream/channel/wanted.ts';
 import type { FollowFeed } from '../upstream/follower/follow-feed.ts';
-import { type AdminOptions, type AdminServer, startAdmin } from './admin.ts';
 import { runArchiverProcess } from './archiver-process.ts';
-import { withDiskWarnings } from './disk-watch.ts';
 import { followerRetention } from './follower-retention.ts';
-import { addMemoryMetrics, type ProcessRole, type ServiceProcess } from './memory-metrics.ts';
-import { formatOrigin } from './server-url.ts';
+import { type AdminOptions, type AdminServer, startAdmin } from './listening/admin.ts';
+import { formatOrigin } from './listening/server-url.ts';
+import { withDiskWarnings } from './metrics/disk-watch.ts';
+import {
+  addMemoryMetrics,
+  type ProcessRole,
+  type ServiceProcess,
+} from './metrics/memory-metrics.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import type { ServiceSettings } from './settings.ts';
 import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
-import { Supervisor, type SupervisorOptions } from './supervisor.ts';
-import { SupervisorLink } from './supervisor-link.ts';
+import { Supervisor, type SupervisorOptions } from './supervisor/supervisor.ts';
+import { SupervisorLink } from './supervisor/supervisor-link.ts';
 import { runWorker, type WorkerOptions } from './worker.ts';
 
 export interface ServiceOptions {

@@ -10,7 +10,7 @@ import type { Budgets } from '../access/budgets.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import type { KeyReader } from '../access/key-store.ts';
 import { openKeysForReading } from '../access/open-key-store.ts';
-import { ArchiveLink } from '../archive/archive-link.ts';
+import { ArchiveLink } from '../archive/reading/archive-link.ts';
 import { Answers } from '../http/answering/answers.ts';
 import { createInfoServer } from '../http/create-server.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.ts';
@@ -25,13 +25,13 @@ import {
 import { openStorage, type Storage } from '../replica/storage.ts';
 import { createWantedClient } from '../upstream/channel/open-wanted.ts';
 import type { WantedClient } from '../upstream/channel/wanted.ts';
-import { addDiskMetrics } from './disk-metrics.ts';
-import { DiskWatch } from './disk-watch.ts';
-import { FollowMetrics } from './follow-metrics.ts';
-import { listen } from './listen.ts';
-import { LoadGauge } from './load-gauge.ts';
-import { Metrics } from './metrics.ts';
-import { formatOrigin } from './server-url.ts';
+import { listen } from './listening/listen.ts';
+import { formatOrigin } from './listening/server-url.ts';
+import { addDiskMetrics } from './metrics/disk-metrics.ts';
+import { DiskWatch } from './metrics/disk-watch.ts';
+import { FollowMetrics } from './metrics/follow-metrics.ts';
+import { LoadGauge } from './metrics/load-gauge.ts';
+import { Metrics } from './metrics/metrics.ts';
 import type { WorkerSettings } from './settings.ts';
 
 export interface WorkerOptions {

@@ -1,7 +1,7 @@
 /** New money: users who arrive or join another dex, and makers who run low. */
 
 import { findAccount } from '../state/accounts.ts';
-import { accountFigures } from '../state/figures.ts';
+import { accountFigures } from '../state/figures/figures.ts';
 import { drawEquity } from './portfolio.ts';
 import { formatUsd, pickUser, type Scene, USD, userAt } from './scene.ts';
 

@@ -11,7 +11,7 @@ import {
   NEXT_POSITION,
   SIZE,
   TERMS,
-} from '../state/columns.ts';
+} from '../state/tables/columns.ts';
 import { formatUsd, type Scene, userAt } from './scene.ts';
 
 const HOUR_MS = 3_600_000;

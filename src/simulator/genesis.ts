@@ -9,8 +9,8 @@
 import type { WireEvent } from '../events/event.ts';
 import { USD_DECIMALS } from '../events/fields.ts';
 import { parseUnits } from '../exact/decimal.ts';
-import { marketOfTerms, SIZE, TERMS } from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
+import { marketOfTerms, SIZE, TERMS } from '../state/tables/columns.ts';
 import { describeMarket, LISTED_DEXES, LISTINGS, type Listing } from './listings.ts';
 import {
   describeAccount,

@@ -4,9 +4,9 @@
  */
 
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
-import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../state/columns.ts';
-import { accountFigures, type PositionFigures } from '../state/figures.ts';
-import { isLiquidatable } from '../state/liquidation.ts';
+import { accountFigures, type PositionFigures } from '../state/figures/figures.ts';
+import { isLiquidatable } from '../state/figures/liquidation.ts';
+import { CASH, NEXT_ACCOUNT, ORDER_MARGIN } from '../state/tables/columns.ts';
 import { fillOrder } from './matching.ts';
 import { type Actor, actorOf, formatUsd, type Scene } from './scene.ts';
 

@@ -3,7 +3,7 @@
 import type { WireEvent } from '../events/event.ts';
 import { USD_DECIMALS } from '../events/fields.ts';
 import { formatUnits } from '../exact/decimal.ts';
-import type { TierTerms } from '../state/margin-tiers.ts';
+import type { TierTerms } from '../state/markets/margin-tiers.ts';
 import { formatUsd } from './scene.ts';
 
 export interface Listing {

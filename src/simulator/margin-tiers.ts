@@ -1,6 +1,6 @@
 /** Occasional changes to the margin tiers of a market. */
 
-import type { TierTerms } from '../state/margin-tiers.ts';
+import type { TierTerms } from '../state/markets/margin-tiers.ts';
 import { describeMarket } from './listings.ts';
 import { type Scene, USD } from './scene.ts';
 

@@ -6,7 +6,7 @@
 import { USD_DECIMALS } from '../events/fields.ts';
 import { divideFloor, formatUnits, multiply } from '../exact/decimal.ts';
 import { findAccount, findPosition } from '../state/accounts.ts';
-import { SIZE } from '../state/columns.ts';
+import { SIZE } from '../state/tables/columns.ts';
 import { roundPrice } from './prices.ts';
 import type { Participant } from './roster.ts';
 import { type Scene, USD } from './scene.ts';

@@ -1,6 +1,6 @@
 /** What users do with their money between trades: deposits, withdrawals, margins and reserves. */
 
-import { type AccountFigures, accountFigures } from '../state/figures.ts';
+import { type AccountFigures, accountFigures } from '../state/figures/figures.ts';
 import { drawEquity, drawLeverage } from './portfolio.ts';
 import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from './scene.ts';
 

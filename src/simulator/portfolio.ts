@@ -2,7 +2,7 @@
 
 import type { WireEvent } from '../events/event.ts';
 import { formatUnits } from '../exact/decimal.ts';
-import type { Market } from '../state/markets.ts';
+import type { Market } from '../state/markets/markets.ts';
 import type { StateView } from '../state/state.ts';
 import { roundPrice, stepOfFigures } from './prices.ts';
 import type { Random } from './random.ts';

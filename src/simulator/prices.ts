@@ -4,7 +4,7 @@
  */
 
 import { formatUnits, parseUnits, powerOfTen } from '../exact/decimal.ts';
-import type { Market } from '../state/markets.ts';
+import type { Market } from '../state/markets/markets.ts';
 import { findListing, type Listing } from './listings.ts';
 import type { Random } from './random.ts';
 import type { Scene } from './scene.ts';

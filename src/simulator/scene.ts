@@ -10,8 +10,8 @@ import { USD_DECIMALS } from '../events/fields.ts';
 import { formatAddress } from '../exact/address.ts';
 import { formatUnits } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from '../state/addresses.ts';
-import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../state/columns.ts';
 import type { StateView } from '../state/state.ts';
+import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../state/tables/columns.ts';
 import type { Random } from './random.ts';
 import type { Roster } from './roster.ts';
 

@@ -1,8 +1,12 @@
 /** Trading: users open, grow, shrink, close and flip positions, within their free margin. */
 
 import { findPosition } from '../state/accounts.ts';
-import { leverageOfTerms, SIZE, TERMS } from '../state/columns.ts';
-import { type AccountFigures, accountFigures, type PositionFigures } from '../state/figures.ts';
+import {
+  type AccountFigures,
+  accountFigures,
+  type PositionFigures,
+} from '../state/figures/figures.ts';
+import { leverageOfTerms, SIZE, TERMS } from '../state/tables/columns.ts';
 import { fillOrder, makersInventory } from './matching.ts';
 import { drawLeverage, drawMarkets, drawMode, sizeWorth } from './portfolio.ts';
 import type { Random } from './random.ts';

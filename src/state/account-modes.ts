@@ -3,7 +3,7 @@
  * own, found by the row of the address.
  */
 
-import { Table } from './table.ts';
+import { Table } from './tables/table.ts';
 
 /**
  * The columns of a mode's row: the address's row, the text in pieces, the height of its last change. In

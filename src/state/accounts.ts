@@ -12,7 +12,8 @@ import { type Address, formatAddress } from '../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../exact/decimal.ts';
 import { FIRST_ACCOUNT } from './addresses.ts';
 import { noteAccountChange } from './changed-at.ts';
-import * as column from './columns.ts';
+import type { State, StateView } from './state.ts';
+import * as column from './tables/columns.ts';
 import {
   isIsolatedTerms,
   marketOfTerms,
@@ -20,9 +21,8 @@ import {
   packTerms,
   tierTableOfTerms,
   withMarketTiers,
-} from './columns.ts';
-import type { State, StateView } from './state.ts';
-import type { Table } from './table.ts';
+} from './tables/columns.ts';
+import type { Table } from './tables/table.ts';
 
 const LEVERAGE_DEFAULT = 20;
 

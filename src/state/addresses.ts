@@ -7,7 +7,7 @@
  */
 
 import { type Address, hashAddress } from '../exact/address.ts';
-import { GROWTH_STEP_ROWS, Table } from './table.ts';
+import { GROWTH_STEP_ROWS, Table } from './tables/table.ts';
 
 /** The columns of an address row. */
 const WORD0 = 0;

@@ -7,10 +7,10 @@
 
 import type { Address } from '../exact/address.ts';
 import { DELEGATIONS_CHANGED_AT } from './addresses.ts';
-import * as column from './columns.ts';
-import { marketOfTerms } from './columns.ts';
+import { orderChangedAt } from './market-order.ts';
 import type { State, StateView } from './state.ts';
-import { orderChangedAt } from './universes.ts';
+import * as column from './tables/columns.ts';
+import { marketOfTerms } from './tables/columns.ts';
 
 /** Notes that the current block changes the account, or one of its positions. */
 export function noteAccountChange(state: State, account: number): void {

@@ -26,9 +26,9 @@ import {
   requireStorable,
 } from './accounts.ts';
 import { noteAccountChange } from './changed-at.ts';
-import * as column from './columns.ts';
-import { isIsolatedTerms, leverageOfTerms } from './columns.ts';
 import type { State } from './state.ts';
+import * as column from './tables/columns.ts';
+import { isIsolatedTerms, leverageOfTerms } from './tables/columns.ts';
 
 /** The amounts that a fill changes, and the terms that it depends on. */
 interface Balances {

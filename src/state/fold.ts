@@ -21,8 +21,9 @@ import {
 import type { AddressBook } from './addresses.ts';
 import { endAuction, type RecordedAuction, startAuction } from './auction.ts';
 import { applyFill } from './fills.ts';
-import { applyAccountTime } from './known.ts';
-import type { MarketBook } from './markets.ts';
+import { applyDexes, applyUniverse } from './market-order.ts';
+import type { MarketBook } from './markets/markets.ts';
+import { applyAccountTime } from './partial-ledger.ts';
 import {
   applyDelegate,
   applyDelegation,
@@ -31,8 +32,7 @@ import {
   applyUndelegate,
 } from './staking.ts';
 import type { State } from './state.ts';
-import type { Table } from './table.ts';
-import { applyDexes, applyUniverse } from './universes.ts';
+import type { Table } from './tables/table.ts';
 
 /** Called around each event of a block, with the state in between. */
 export interface EventWatcher {

@@ -10,7 +10,7 @@ import { type Address, formatAddress } from '../exact/address.ts';
 import { BIG_UNITS_MAX, formatUnits } from '../exact/decimal.ts';
 import { FIRST_DELEGATION } from './addresses.ts';
 import { noteDelegationsChange } from './changed-at.ts';
-import { noteDelegations, noteDelegationsRead } from './known.ts';
+import { noteDelegations, noteDelegationsRead } from './partial-ledger.ts';
 import type { State, StateView } from './state.ts';
 
 /** The columns of a delegation row. The amount is 64 bits wide: two cells of 32. */

@@ -4,10 +4,10 @@ import { AccountModes } from './account-modes.ts';
 import { AddressBook } from './addresses.ts';
 import type { RecordedAuction } from './auction.ts';
 import { ChangeLog } from './change-log.ts';
-import { MarketBook } from './markets.ts';
-import { Table } from './table.ts';
-import type { TierTables } from './tier-tables.ts';
-import { NO_UNIVERSES, type Universes } from './universe.ts';
+import { MarketBook } from './markets/markets.ts';
+import type { TierTables } from './markets/tier-tables.ts';
+import { NO_UNIVERSES, type Universes } from './markets/universe.ts';
+import { Table } from './tables/table.ts';
 
 /** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {

@@ -1,8 +1,8 @@
 /** Archives in temporary folders. */
 
-import { type Archive, openArchive } from '../../src/archive/archive.ts';
-import { History } from '../../src/archive/history.ts';
-import { type KeepOptions, keepArchive } from '../../src/archive/keep-archive.ts';
+import { type Archive, openArchive } from '../../src/archive/reading/archive.ts';
+import { History } from '../../src/archive/reading/archived-history.ts';
+import { type KeepOptions, keepArchive } from '../../src/archive/writing/update-archive.ts';
 import { openStorage, type Storage } from '../../src/replica/storage.ts';
 import {
   appendAll,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { History } from '../../src/archive/history.ts';
+import type { History } from '../../src/archive/reading/archived-history.ts';
 import { type Address, formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';

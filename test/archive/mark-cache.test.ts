@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MarkCache } from '../../src/archive/mark-cache.ts';
-import { SPAN_HEIGHTS } from '../../src/archive/spans.ts';
+import { MarkCache } from '../../src/archive/reading/mark-cache.ts';
+import { SPAN_HEIGHTS } from '../../src/archive/records/height-spans.ts';
 
 /** Marks that are a thousand times the market, plus the height. */
 function countingCache(): { readonly cache: MarkCache; readonly reads: string[] } {

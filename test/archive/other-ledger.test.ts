@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { ArchiveLink } from '../../src/archive/archive-link.ts';
-import { archiveFolder } from '../../src/archive/archive-tables.ts';
-import { readArchivedHeight } from '../../src/archive/archived-height.ts';
+import { ArchiveLink } from '../../src/archive/reading/archive-link.ts';
+import { archiveFolder } from '../../src/archive/records/archive-tables.ts';
+import { readArchivedHeight } from '../../src/archive/records/archived-height.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../../src/ledger/ledger.ts';

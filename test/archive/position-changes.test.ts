@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isImage } from '../../src/archive/archive-range.ts';
+import { isImage } from '../../src/archive/records/archive-range.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { createPlaces, succeed } from '../../tools/harness/program.ts';

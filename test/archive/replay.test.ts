@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readArchivedHeight } from '../../src/archive/archived-height.ts';
+import { readArchivedHeight } from '../../src/archive/records/archived-height.ts';
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { readQuestion } from '../../src/info/read-question.ts';

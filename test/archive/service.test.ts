@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { archiveFolder } from '../../src/archive/archive-tables.ts';
+import { archiveFolder } from '../../src/archive/records/archive-tables.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { OWN_TYPES } from '../../src/info/question-types.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { archiveFolder } from '../../src/archive/archive-tables.ts';
+import { archiveFolder } from '../../src/archive/records/archive-tables.ts';
 import { createPlaces, run, succeed } from '../../tools/harness/program.ts';
 import { createKey, LIGHT, makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';

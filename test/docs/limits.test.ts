@@ -20,7 +20,7 @@ type Source = readonly [unit: Unit, name: string];
 /** By the first cell of a row: where its figures come from, in their order. */
 const ROWS: Readonly<Record<string, readonly Source[]>> = {
   connections: [['count', 'connectionsMax']],
-  'connections to the admin port': [['count', 'service/admin.ts CONNECTIONS_MAX']],
+  'connections to the admin port': [['count', 'service/listening/admin.ts CONNECTIONS_MAX']],
   'address and headers, in any number': [['bytes', 'http/limits.ts HEADER_BYTES_MAX']],
   'time to send address and headers': [['ms', 'http/limits.ts HEADER_TIMEOUT_MS']],
   body: [['bytes', 'http/limits.ts BODY_BYTES_MAX']],
@@ -101,15 +101,15 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   ],
   'rows of a series': [['count', 'info/archive/time-range.ts POINTS_MAX']],
   'cached times of the archive': [
-    ['count', 'archive/archive.ts TIMES_KEPT_MAX'],
-    ['count', 'archive/archive.ts SPANS_KEPT_MAX'],
+    ['count', 'archive/reading/archive.ts TIMES_KEPT_MAX'],
+    ['count', 'archive/reading/archive.ts SPANS_KEPT_MAX'],
   ],
   'cached refusals of unknown types': [
     ['count', 'info/read-question.ts UNKNOWN_TYPES_MAX'],
     ['count', 'info/read-question.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
   'log lines about clients': [['count', 'http/answering/bounded-log.ts LINES_MAX']],
-  'log lines that cannot be written': [['bytes', 'service/log.ts UNWRITTEN_BYTES_MAX']],
+  'log lines that cannot be written': [['bytes', 'service/logging/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
   subscriptions: [['count', 'pushSubscriptionsMax']],
   message: [['bytes', 'http/limits.ts BODY_BYTES_MAX']],
@@ -246,7 +246,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'access/key-changes.ts SECRET_BYTES',
   ],
   'between our own processes': [
-    'service/repeated-lines.ts LINES_MAX',
+    'service/logging/repeated-lines.ts LINES_MAX',
     'info/fields/market-fields.ts TIME_MAX',
     'upstream/channel/nats/nats-wanted.ts INTERESTS_MAX',
     'upstream/channel/socket/socket-channel.ts INTERESTS_MAX',

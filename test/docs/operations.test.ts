@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
-import { addDiskMetrics } from '../../src/service/disk-metrics.ts';
-import { FollowMetrics } from '../../src/service/follow-metrics.ts';
-import { addMemoryMetrics } from '../../src/service/memory-metrics.ts';
-import { Metrics } from '../../src/service/metrics.ts';
+import { addDiskMetrics } from '../../src/service/metrics/disk-metrics.ts';
+import { FollowMetrics } from '../../src/service/metrics/follow-metrics.ts';
+import { addMemoryMetrics } from '../../src/service/metrics/memory-metrics.ts';
+import { Metrics } from '../../src/service/metrics/metrics.ts';
 import { run } from '../../tools/harness/program.ts';
 import { readDocument, readSections } from './documents.ts';
 

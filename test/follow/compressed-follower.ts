@@ -11,7 +11,7 @@ import type { FeedBlock } from '../../src/feed/feed.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { accountTime, delegationsTime } from '../../src/state/known.ts';
+import { accountTime, delegationsTime } from '../../src/state/partial-ledger.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import type { FollowStatus, WantedItem, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
 import type { Clock } from '../../src/upstream/client/limits/clock.ts';

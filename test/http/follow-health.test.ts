@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import { FollowMetrics } from '../../src/service/follow-metrics.ts';
+import { FollowMetrics } from '../../src/service/metrics/follow-metrics.ts';
 import { connect, exchange } from '../../tools/harness/raw-client.ts';
 import { formatRequest } from '../../tools/harness/service.ts';
 import { STATUS } from '../upstream/channel/conformance.ts';

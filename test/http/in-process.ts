@@ -21,8 +21,8 @@ import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { LiveState } from '../../src/replica/live-state.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { LoadGauge } from '../../src/service/load-gauge.ts';
-import { Metrics } from '../../src/service/metrics.ts';
+import { LoadGauge } from '../../src/service/metrics/load-gauge.ts';
+import { Metrics } from '../../src/service/metrics/metrics.ts';
 import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
 import { type Cleanup, type PreparedData, prepareData } from '../../tools/harness/service.ts';
 

@@ -4,11 +4,11 @@ import { parseBlock } from '../../src/events/event.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { DELEGATIONS_CHANGED_AT } from '../../src/state/addresses.ts';
-import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { PREVIOUS_DELEGATION } from '../../src/state/staking.ts';
 import { createState } from '../../src/state/state.ts';
-import type { Table } from '../../src/state/table.ts';
+import { ACCOUNT_CHANGED_AT } from '../../src/state/tables/columns.ts';
+import type { Table } from '../../src/state/tables/table.ts';
 
 /** Enough for every event that the simulator knows. */
 const BLOCKS = 600;

@@ -13,7 +13,7 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { SnapshotKeeper } from '../../src/replica/snapshot-keeper.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
-import { encodeSnapshot } from '../../src/state/snapshot.ts';
+import { encodeSnapshot } from '../../src/state/snapshot/snapshot.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';

@@ -41,7 +41,7 @@ function lineOfUsers(height: number, users: { from: number; to: number }): strin
   return JSON.stringify({ height, time: TIME + height, events });
 }
 
-/** Pins the layout of the digest (state/digest.ts), which was hashed by hand for these blocks. */
+/** Pins the layout of the digest (state/snapshot/digest.ts), which was hashed by hand for these blocks. */
 test('the digest of a handwritten ledger never changes', () => {
   const { digest } = foldOutlooks(SMALL_LINES)[SMALL_LINES.length];
   assert.equal(digest, '53bbddfe1a4cd774835fac9c6c5513791636d1fc0dccd87595963ec24ae4c7d6');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { startAdmin } from '../../src/service/admin.ts';
+import { startAdmin } from '../../src/service/listening/admin.ts';
 import { connect } from '../../tools/harness/raw-client.ts';
 import { until } from '../../tools/harness/running.ts';
 

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import type { DiskReport } from '../../src/http/pages/health.ts';
-import { addDiskMetrics } from '../../src/service/disk-metrics.ts';
-import { DiskWatch, describeSamples } from '../../src/service/disk-watch.ts';
+import { addDiskMetrics } from '../../src/service/metrics/disk-metrics.ts';
+import { DiskWatch, describeSamples } from '../../src/service/metrics/disk-watch.ts';
 import { until } from '../../tools/harness/running.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 

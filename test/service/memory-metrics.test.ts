@@ -7,7 +7,7 @@ import {
   addMemoryMetrics,
   readPrivateMemory,
   type ServiceProcess,
-} from '../../src/service/memory-metrics.ts';
+} from '../../src/service/metrics/memory-metrics.ts';
 import { readOwnBytes } from '../../tools/harness/processes.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger, readSamples, startService, until } from '../../tools/harness/running.ts';

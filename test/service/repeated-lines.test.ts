@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextRestartMs } from '../../src/service/archiver-process.ts';
-import { RepeatedLines } from '../../src/service/repeated-lines.ts';
+import { RepeatedLines } from '../../src/service/logging/repeated-lines.ts';
 
 const MINUTE_MS = 60_000;
 const ENDED = 'the archiver has ended';

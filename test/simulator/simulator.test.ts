@@ -9,11 +9,11 @@ import {
   type Simulator,
   type SimulatorOptions,
 } from '../../src/simulator/simulator.ts';
-import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/columns.ts';
-import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures/figures.ts';
+import { liquidationPrice } from '../../src/state/figures/liquidation.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { liquidationPrice } from '../../src/state/liquidation.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { CASH, marketOfTerms, SIZE, TERMS } from '../../src/state/tables/columns.ts';
 import { ALSO_FULL, LONG_ONLY, scale } from '../scale.ts';
 import { NOT_SIMULATED } from './not-simulated.ts';
 

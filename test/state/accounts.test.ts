@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
-import * as column from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { Table } from '../../src/state/table.ts';
+import * as column from '../../src/state/tables/columns.ts';
+import { Table } from '../../src/state/tables/table.ts';
 
 const USER = '0xa11ce00000000000000000000000000000000001';
 const DEPLOYER = '0x0a11da7040000000000000000000000000000002';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Address, hashAddress } from '../../src/exact/address.ts';
 import { AddressBook } from '../../src/state/addresses.ts';
-import { GROWTH_STEP_ROWS, Table } from '../../src/state/table.ts';
+import { GROWTH_STEP_ROWS, Table } from '../../src/state/tables/table.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 
 const RUNS = 40;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
+import { digestBytes } from '../../src/state/snapshot/digest.ts';
 import { createState, type State } from '../../src/state/state.ts';
 
 const USER = '0x0000000100000002000000030000000400000005';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import * as column from '../../src/state/columns.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
+import * as column from '../../src/state/tables/columns.ts';
 
 const USER = '0xa11ce00000000000000000000000000000000001';
 const MARKET = {

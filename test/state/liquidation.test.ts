@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
-import { accountFigures } from '../../src/state/figures.ts';
+import { accountFigures } from '../../src/state/figures/figures.ts';
+import { isLiquidatable } from '../../src/state/figures/liquidation.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { isLiquidatable } from '../../src/state/liquidation.ts';
 import { createState } from '../../src/state/state.ts';
 
 const USER = `0x${'a'.repeat(40)}`;

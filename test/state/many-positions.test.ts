@@ -8,7 +8,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { Table } from '../../src/state/table.ts';
+import { Table } from '../../src/state/tables/table.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 

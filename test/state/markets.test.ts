@@ -6,9 +6,9 @@ import { cutBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
-import { MarketBook } from '../../src/state/markets.ts';
+import { MarketBook } from '../../src/state/markets/markets.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { Table } from '../../src/state/table.ts';
+import { Table } from '../../src/state/tables/table.ts';
 
 const DEPLOYER = '0x0a11da7040000000000000000000000000000002';
 const TIERS = [

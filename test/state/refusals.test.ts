@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { cutBlock } from '../../src/events/block-pieces.ts';
 import { EVENT_TYPES, type EventType, parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
-import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
+import { digestBytes } from '../../src/state/snapshot/digest.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import {
   ACCOUNT_REFUSED,

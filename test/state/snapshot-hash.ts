@@ -1,7 +1,7 @@
 /** Hashes the bytes of a snapshot, including unreachable rows, which the digest leaves out. */
 
 import { createHash } from 'node:crypto';
-import { type EncodedSnapshot, encodeSnapshot } from '../../src/state/snapshot.ts';
+import { type EncodedSnapshot, encodeSnapshot } from '../../src/state/snapshot/snapshot.ts';
 import type { StateView } from '../../src/state/state.ts';
 
 export function hashSnapshot(state: StateView): string {

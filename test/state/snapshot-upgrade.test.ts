@@ -10,11 +10,15 @@ import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import { ACCOUNT_CHANGED_AT } from '../../src/state/columns.ts';
-import { digestBytes } from '../../src/state/digest.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { allocateTables, decodeDescription, decodeState } from '../../src/state/snapshot.ts';
+import { digestBytes } from '../../src/state/snapshot/digest.ts';
+import {
+  allocateTables,
+  decodeDescription,
+  decodeState,
+} from '../../src/state/snapshot/snapshot.ts';
 import type { State, StateView } from '../../src/state/state.ts';
+import { ACCOUNT_CHANGED_AT } from '../../src/state/tables/columns.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { hashSnapshot } from './snapshot-hash.ts';
 

@@ -13,9 +13,9 @@ import {
   type EncodedSnapshot,
   encodeSnapshot,
   tableByteLength,
-} from '../../src/state/snapshot.ts';
+} from '../../src/state/snapshot/snapshot.ts';
 import { createState, type State, type StateView, type TableView } from '../../src/state/state.ts';
-import { Table } from '../../src/state/table.ts';
+import { Table } from '../../src/state/tables/table.ts';
 import { hashEncoded, hashSnapshot } from './snapshot-hash.ts';
 
 const USER = '0xa11ce00000000000000000000000000000000001';

@@ -6,7 +6,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { answerQuestion, parseQuestion } from '../../src/info/read-question.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import { Table } from '../../src/state/table.ts';
+import { Table } from '../../src/state/tables/table.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
 const OTHER = `0x${'b'.repeat(40)}`;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { GROWTH_STEP_ROWS, ROW_BYTES, Table } from '../../src/state/table.ts';
-import type { TableSnapshot } from '../../src/state/table-snapshot.ts';
+import { GROWTH_STEP_ROWS, ROW_BYTES, Table } from '../../src/state/tables/table.ts';
+import type { TableSnapshot } from '../../src/state/tables/table-snapshot.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
 

@@ -9,7 +9,7 @@ const SRC = path.join(PROJECT, 'src');
 /** A module's name, in quotes after `from`, `import` or `require`: types and lazy imports too. */
 const IMPORTED = /\b(?:from|import|require)\s*\(?\s*['"]([^'"]*)['"]/g;
 
-/** By path below src/, such as `state/table.ts`: the text of each file. */
+/** By path below src/, such as `state/tables/table.ts`: the text of each file. */
 export function readSources(): ReadonlyMap<string, string> {
   const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))

@@ -17,7 +17,7 @@ import {
   decodeDescription,
   decodeState,
   encodeSnapshot,
-} from '../../src/state/snapshot.ts';
+} from '../../src/state/snapshot/snapshot.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
 import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { withoutTime } from '../../tools/harness/without-time.ts';

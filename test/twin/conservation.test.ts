@@ -12,7 +12,7 @@ import { parseAddress } from '../../src/exact/address.ts';
 import { listedDexes } from '../../src/info/fields/dex-field.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { isAccountKnown } from '../../src/state/known.ts';
+import { isAccountKnown } from '../../src/state/partial-ledger.ts';
 import { createState, type State } from '../../src/state/state.ts';
 import { SEED_NOTE } from '../../tools/harness/seed.ts';
 import type { WireBlock } from '../../tools/naive-twin/naive-block.ts';

@@ -7,17 +7,17 @@ import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { formatUnits } from '../../src/exact/decimal.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
-import { accountTotals } from '../../src/state/account-totals.ts';
 import { findAccount } from '../../src/state/accounts.ts';
+import { accountTotals } from '../../src/state/figures/account-totals.ts';
 import {
   accountFigures,
   type MarginSummary,
   type PositionFigures,
   returnOnEquity,
-} from '../../src/state/figures.ts';
+} from '../../src/state/figures/figures.ts';
+import { liquidationPrice } from '../../src/state/figures/liquidation.ts';
+import { QuickFigures } from '../../src/state/figures/quick-figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
-import { liquidationPrice } from '../../src/state/liquidation.ts';
-import { QuickFigures } from '../../src/state/quick-figures.ts';
 import { createState } from '../../src/state/state.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 import type { WireEvent } from '../../tools/naive-twin/naive-block.ts';

@@ -7,7 +7,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { findAccount } from '../../src/state/accounts.ts';
-import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import type { State } from '../../src/state/state.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';

@@ -5,7 +5,7 @@
 
 import { serve } from '../../src/cli/serve.ts';
 import { readCommandSettings, splitArguments } from '../../src/config/read-settings.ts';
-import { createLog } from '../../src/service/log.ts';
+import { createLog } from '../../src/service/logging/log.ts';
 import { runService } from '../../src/service/run-service.ts';
 
 const [limits, ...argv] = process.argv.slice(2);

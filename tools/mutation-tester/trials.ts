@@ -22,9 +22,9 @@ const TRIED_AGAINST: Readonly<Record<string, readonly string[]>> = {
   'events/block-pieces.test.js': ['events/block-pieces.ts', 'events/event.ts'],
   'state/address-growth.test.js': ['state/addresses.ts', 'exact/address.ts'],
   'state/table-growth.test.js': [
-    'state/table.ts',
-    'state/table-snapshot.ts',
-    'state/cell-values.ts',
+    'state/tables/table.ts',
+    'state/tables/table-snapshot.ts',
+    'state/tables/old-cell-values.ts',
   ],
 };
 

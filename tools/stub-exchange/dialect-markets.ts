@@ -6,7 +6,7 @@
 
 import { formatUnits } from '../../src/exact/decimal.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
-import type { Market } from '../../src/state/markets.ts';
+import type { Market } from '../../src/state/markets/markets.ts';
 import type { StateView } from '../../src/state/state.ts';
 import { addStrangeContext, addStrangeListing, STRANGE_COIN } from './strange-coin.ts';
 

@@ -7,7 +7,7 @@
 import { parseAddress } from '../../src/exact/address.ts';
 import { add, type Exact, formatUnits, maximum, subtract } from '../../src/exact/decimal.ts';
 import { findAccount } from '../../src/state/accounts.ts';
-import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures/figures.ts';
 import type { StateView } from '../../src/state/state.ts';
 import type { DialectMarkets } from './dialect-markets.ts';
 import { hasIsolatedLeg } from './isolated-leg.ts';

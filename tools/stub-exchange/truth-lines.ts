@@ -11,10 +11,10 @@ import { findListing } from '../../src/simulator/listings.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { findAccount } from '../../src/state/accounts.ts';
 import { FIRST_ACCOUNT } from '../../src/state/addresses.ts';
-import { COLLATERAL } from '../../src/state/columns.ts';
-import { type AccountFigures, accountFigures } from '../../src/state/figures.ts';
+import { type AccountFigures, accountFigures } from '../../src/state/figures/figures.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { COLLATERAL } from '../../src/state/tables/columns.ts';
 
 /** Dexes whose accounts are backed by one balance. */
 const POOLED_DEXES: readonly string[] = ['', 'idx'];

@@ -8,9 +8,9 @@
 
 import type { Dependencies } from '../../info/question-type.ts';
 import { listsChangedAt } from '../../state/changed-at.ts';
-import * as column from '../../state/columns.ts';
-import { marketOfTerms } from '../../state/columns.ts';
 import type { StateView } from '../../state/state.ts';
+import * as column from '../../state/tables/columns.ts';
+import { marketOfTerms } from '../../state/tables/columns.ts';
 
 /** The rows that a topic is registered under. */
 export interface WatchedRows {

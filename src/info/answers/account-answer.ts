@@ -2,21 +2,21 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { divideFloor, type Exact, multiply, powerOfTen, subtract } from '../../exact/decimal.ts';
-import { ACCOUNT_DEX } from '../../state/columns.ts';
 import {
   type AccountFigures,
   accountFigures,
   type MarginSummary,
   type PositionFigures,
   returnOnEquity,
-} from '../../state/figures.ts';
-import { liquidationPrice } from '../../state/liquidation.ts';
-import { QUOTIENT_DECIMALS } from '../../state/margin-formulas.ts';
-import type { Market } from '../../state/markets.ts';
-import { QuickFigures } from '../../state/quick-figures.ts';
+} from '../../state/figures/figures.ts';
+import { liquidationPrice } from '../../state/figures/liquidation.ts';
+import { QuickFigures } from '../../state/figures/quick-figures.ts';
+import { findReordering, sortByPlace } from '../../state/market-order.ts';
+import { QUOTIENT_DECIMALS } from '../../state/markets/margin-formulas.ts';
+import type { Market } from '../../state/markets/markets.ts';
+import type { Universe } from '../../state/markets/universe.ts';
 import type { StateView } from '../../state/state.ts';
-import type { Universe } from '../../state/universe.ts';
-import { findReordering, sortByPlace } from '../../state/universes.ts';
+import { ACCOUNT_DEX } from '../../state/tables/columns.ts';
 import { type AnswerWriter, fixedText } from '../writing/answer-writer.ts';
 
 /** More than an account without its positions takes, or one position and what ends the account. */

@@ -3,10 +3,10 @@
 import { USD_DECIMALS } from '../../events/fields.ts';
 import type { Address } from '../../exact/address.ts';
 import { add, type Exact } from '../../exact/decimal.ts';
-import { accountTotals } from '../../state/account-totals.ts';
 import { findAccount } from '../../state/accounts.ts';
-import * as column from '../../state/columns.ts';
+import { accountTotals } from '../../state/figures/account-totals.ts';
 import type { StateView } from '../../state/state.ts';
+import * as column from '../../state/tables/columns.ts';
 import type { HistoryView, PastView } from '../archive/history-view.ts';
 import type { SeriesPoint } from '../archive/time-range.ts';
 import { requireDex } from '../fields/dex-field.ts';

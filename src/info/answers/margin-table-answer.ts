@@ -2,7 +2,7 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { formatUnits } from '../../exact/decimal.ts';
-import type { Market } from '../../state/markets.ts';
+import type { Market } from '../../state/markets/markets.ts';
 
 /** First id of tables with several tiers; lower ids are maximum leverages. */
 const TIERED_TABLES_FROM = 1001;

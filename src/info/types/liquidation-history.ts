@@ -2,8 +2,8 @@
 
 import { formatUnits } from '../../exact/decimal.ts';
 import { findAccount } from '../../state/accounts.ts';
-import { accountFigures } from '../../state/figures.ts';
-import { isLiquidatable } from '../../state/liquidation.ts';
+import { accountFigures } from '../../state/figures/figures.ts';
+import { isLiquidatable } from '../../state/figures/liquidation.ts';
 import { findDexAtEnd } from '../answers/account-series.ts';
 import type { ArchiveSteps } from '../archive/archive-answer.ts';
 import type { HistoryView, PastView, ReducedPosition, Reduction } from '../archive/history-view.ts';

@@ -1,6 +1,6 @@
 /** `perpDexs`: the perp dexes. Details that the ledger does not hold are null, zero or empty. */
 
-import type { Dex } from '../../state/markets.ts';
+import type { Dex } from '../../state/markets/markets.ts';
 import { ADDRESS_SCHEMA } from '../fields/address-field.ts';
 import { requireLists } from '../fields/dex-field.ts';
 import type { StateQuestionType } from '../question-type.ts';

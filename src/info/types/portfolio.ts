@@ -6,8 +6,8 @@
 import { USD_DECIMALS } from '../../events/fields.ts';
 import type { Address } from '../../exact/address.ts';
 import { add, type Exact, formatUnits, subtract } from '../../exact/decimal.ts';
-import { accountTotals } from '../../state/account-totals.ts';
 import { findAccount } from '../../state/accounts.ts';
+import { accountTotals } from '../../state/figures/account-totals.ts';
 import type { ArchiveSteps } from '../archive/archive-answer.ts';
 import type { HistoryView, PastView } from '../archive/history-view.ts';
 import { WEIGHT_SHARES } from '../archive/surcharge.ts';

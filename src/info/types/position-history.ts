@@ -2,7 +2,7 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { divideFloor, formatUnits } from '../../exact/decimal.ts';
-import type { Market } from '../../state/markets.ts';
+import type { Market } from '../../state/markets/markets.ts';
 import type { ArchiveSteps } from '../archive/archive-answer.ts';
 import type { HistoryView, PositionChange } from '../archive/history-view.ts';
 import { WEIGHT_SHARES } from '../archive/surcharge.ts';

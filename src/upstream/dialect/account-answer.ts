@@ -25,8 +25,8 @@ import {
   multiply,
   subtract,
 } from '../../exact/decimal.ts';
-import { WITHDRAWAL_DIVISOR } from '../../state/figures.ts';
-import type { Market } from '../../state/markets.ts';
+import { WITHDRAWAL_DIVISOR } from '../../state/figures/figures.ts';
+import type { Market } from '../../state/markets/markets.ts';
 import {
   type ReportedAccount,
   type ReportedPosition,

@@ -15,9 +15,9 @@ import {
   type MarginSummary,
   type PositionFigures,
   returnOnEquity,
-} from '../../state/figures.ts';
-import { liquidationPrice } from '../../state/liquidation.ts';
-import { QUOTIENT_DECIMALS } from '../../state/margin-formulas.ts';
+} from '../../state/figures/figures.ts';
+import { liquidationPrice } from '../../state/figures/liquidation.ts';
+import { QUOTIENT_DECIMALS } from '../../state/markets/margin-formulas.ts';
 import type { AccountReading, AccountRows } from './account-answer.ts';
 import { describeAccountRows, describeCollateral, describeOrderMargin } from './account-events.ts';
 import type { ReportedPosition, ReportedSummary } from './account-shape.ts';

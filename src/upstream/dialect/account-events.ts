@@ -5,9 +5,9 @@ import { USD_DECIMALS } from '../../events/fields.ts';
 import { type Address, formatAddress } from '../../exact/address.ts';
 import { formatUnits } from '../../exact/decimal.ts';
 import { countOpenPositions, findAccount, findPosition } from '../../state/accounts.ts';
-import * as column from '../../state/columns.ts';
-import { isIsolatedTerms, leverageOfTerms, tierTableOfTerms } from '../../state/columns.ts';
 import type { StateView } from '../../state/state.ts';
+import * as column from '../../state/tables/columns.ts';
+import { isIsolatedTerms, leverageOfTerms, tierTableOfTerms } from '../../state/tables/columns.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
 import { describeTiers, isSameTable, type TierTable } from './margin-tables.ts';
 

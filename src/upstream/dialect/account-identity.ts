@@ -5,8 +5,8 @@
 
 import type { Address } from '../../exact/address.ts';
 import { countOpenPositions, findAccount, findPosition } from '../../state/accounts.ts';
-import * as column from '../../state/columns.ts';
 import type { StateView } from '../../state/state.ts';
+import * as column from '../../state/tables/columns.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
 
 /** The account as the ledger holds it: true if the rows can be taken for a later state of it. */

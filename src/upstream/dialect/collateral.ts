@@ -9,7 +9,7 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { powerOfTen } from '../../exact/decimal.ts';
-import type { AccountFigures, PositionFigures } from '../../state/figures.ts';
+import type { AccountFigures, PositionFigures } from '../../state/figures/figures.ts';
 import type { AccountReading } from './account-answer.ts';
 import { valueAccount } from './account-check.ts';
 import type { MarketDirectory } from './market-directory.ts';

@@ -4,7 +4,7 @@ import { readTierTerms } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { Refusal } from '../../events/refusal.ts';
 import { formatUnits } from '../../exact/decimal.ts';
-import { checkTiers, type TierTerms } from '../../state/margin-tiers.ts';
+import { checkTiers, type TierTerms } from '../../state/markets/margin-tiers.ts';
 
 export type TierTable = readonly TierTerms[];
 

@@ -3,7 +3,7 @@
 import { isJsonObject } from '../../events/fields.ts';
 import { describeValue, Refusal } from '../../events/refusal.ts';
 import { DecimalError, formatUnits } from '../../exact/decimal.ts';
-import type { Market } from '../../state/markets.ts';
+import type { Market } from '../../state/markets/markets.ts';
 import type { StateView } from '../../state/state.ts';
 import type { AccountRows } from './account-answer.ts';
 import { type DialectError, readAnswer } from './dialect.ts';

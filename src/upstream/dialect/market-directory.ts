@@ -9,7 +9,7 @@
 import { type Event, readEvent, type WireEvent } from '../../events/event.ts';
 import { BlockError, Refusal } from '../../events/refusal.ts';
 import { applyBlock } from '../../state/fold.ts';
-import type { Dex, Market } from '../../state/markets.ts';
+import type { Dex, Market } from '../../state/markets/markets.ts';
 import { createState, type State, type StateView } from '../../state/state.ts';
 import { describeTiers, readDistinctTables, type TierTable } from './margin-tables.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { WireEvent } from '../../events/event.ts';
 import { formatUnits } from '../../exact/decimal.ts';
-import { areSameTerms } from '../../state/markets.ts';
+import { areSameTerms } from '../../state/markets/markets.ts';
 import type { StateView } from '../../state/state.ts';
 import type { Prices } from './mark-answers.ts';
 import { describeDex, describeMarketTerms, type MarketDirectory } from './market-directory.ts';

@@ -7,7 +7,7 @@
 import { LEVERAGE_RANGE } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
 import { DecimalError, type Exact, subtract } from '../../exact/decimal.ts';
-import type { AccountFigures } from '../../state/figures.ts';
+import type { AccountFigures } from '../../state/figures/figures.ts';
 import type { AccountReading } from './account-answer.ts';
 import { isPositionExplained, valueAccount } from './account-check.ts';
 import type { ReportedPosition } from './account-shape.ts';

@@ -9,14 +9,19 @@ import { type Exact, formatUnits, parseBigUnits } from '../../../src/exact/decim
 import { Random } from '../../../src/simulator/random.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { FIRST_ACCOUNT } from '../../../src/state/addresses.ts';
-import { ACCOUNT_DEX, COLLATERAL, NEXT_ACCOUNT, ORDER_MARGIN } from '../../../src/state/columns.ts';
 import {
   type AccountFigures,
   accountFigures,
   type PositionFigures,
-} from '../../../src/state/figures.ts';
+} from '../../../src/state/figures/figures.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
+import {
+  ACCOUNT_DEX,
+  COLLATERAL,
+  NEXT_ACCOUNT,
+  ORDER_MARGIN,
+} from '../../../src/state/tables/columns.ts';
 import {
   type AccountReading,
   readAccountAnswer,

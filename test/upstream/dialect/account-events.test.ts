@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../../src/exact/address.ts';
-import { accountTime } from '../../../src/state/known.ts';
+import { accountTime } from '../../../src/state/partial-ledger.ts';
 import {
   type AccountRows,
   readAccountAnswer,

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { formatAddress } from '../../../src/exact/address.ts';
 import { answerQuestion } from '../../../src/info/read-question.ts';
 import { Random } from '../../../src/simulator/random.ts';
-import { accountTime } from '../../../src/state/known.ts';
+import { accountTime } from '../../../src/state/partial-ledger.ts';
 import type { StateView } from '../../../src/state/state.ts';
 import { readAccountAnswer } from '../../../src/upstream/dialect/account-answer.ts';
 import { checkAccount } from '../../../src/upstream/dialect/account-check.ts';

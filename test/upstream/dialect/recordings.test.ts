@@ -9,9 +9,9 @@ import { isJsonObject } from '../../../src/events/fields.ts';
 import { type Address, parseAddress } from '../../../src/exact/address.ts';
 import { answerQuestion } from '../../../src/info/read-question.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
-import { COLLATERAL } from '../../../src/state/columns.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
+import { COLLATERAL } from '../../../src/state/tables/columns.ts';
 import { readAccountAnswer, withCollateral } from '../../../src/upstream/dialect/account-answer.ts';
 import {
   checkAccount,

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { formatUnits } from '../../../src/exact/decimal.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
-import { accountFigures } from '../../../src/state/figures.ts';
+import { accountFigures } from '../../../src/state/figures/figures.ts';
 import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import { recordedCollateral } from '../../../src/upstream/dialect/account-events.ts';
 import type { AnsweredAccount } from '../follower/as-upstream.ts';

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { BlockError, Refusal } from '../../../src/events/refusal.ts';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { answerQuestion } from '../../../src/info/read-question.ts';
-import { accountTime, isAccountKnown } from '../../../src/state/known.ts';
+import { accountTime, isAccountKnown } from '../../../src/state/partial-ledger.ts';
 import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import {
   AnswerText,

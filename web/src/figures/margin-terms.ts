@@ -7,8 +7,8 @@ import {
   priceAtMaintenance,
   QUOTIENT_DECIMALS,
   tierOf,
-} from '../../../src/state/margin-formulas.ts';
-import type { MarginTier } from '../../../src/state/margin-tiers.ts';
+} from '../../../src/state/markets/margin-formulas.ts';
+import type { MarginTier } from '../../../src/state/markets/margin-tiers.ts';
 import { type Decimal, parseDecimal, roundTo } from './decimal.ts';
 
 /** The part of an answer to `allPerpMetas` that the page reads, for one dex. */

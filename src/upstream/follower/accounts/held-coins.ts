@@ -1,9 +1,9 @@
 /** The coins of the positions that an account of the ledger has. */
 
 import { findAccount } from '../../../state/accounts.ts';
-import * as column from '../../../state/columns.ts';
-import { marketOfTerms } from '../../../state/columns.ts';
 import type { StateView } from '../../../state/state.ts';
+import * as column from '../../../state/tables/columns.ts';
+import { marketOfTerms } from '../../../state/tables/columns.ts';
 import type { Watched } from './watch-list.ts';
 
 export function* findHeldCoins(ledger: StateView, { item, address }: Watched): Generator<string> {

@@ -1,7 +1,7 @@
 /** Reads what is followed and has it recorded; says how that went, as those who wait need it. */
 
 import type { WireEvent } from '../../../events/event.ts';
-import { accountTime } from '../../../state/known.ts';
+import { accountTime } from '../../../state/partial-ledger.ts';
 import type { StateView } from '../../../state/state.ts';
 import type { WantedOutcome } from '../../channel/wanted.ts';
 import type { Clock } from '../../client/limits/clock.ts';

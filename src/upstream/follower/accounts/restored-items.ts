@@ -2,9 +2,9 @@
 
 import { formatAddress } from '../../../exact/address.ts';
 import { FIRST_ACCOUNT } from '../../../state/addresses.ts';
-import * as column from '../../../state/columns.ts';
-import { accountTime, delegationsTime } from '../../../state/known.ts';
+import { accountTime, delegationsTime } from '../../../state/partial-ledger.ts';
 import type { StateView } from '../../../state/state.ts';
+import * as column from '../../../state/tables/columns.ts';
 import type { WantedItem } from '../../channel/wanted.ts';
 import type { Watched } from './watch-list.ts';
 

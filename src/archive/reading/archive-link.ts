@@ -1,0 +1,131 @@
+/** A worker's way to the archive, which another process creates and writes. */
+
+import type { HistoryView } from '../../info/archive/history-view.ts';
+import { type ChainPoint, type Ledger, LedgerError } from '../../ledger/ledger.ts';
+import { describeEndFault, type EndFault, findEndFault } from '../records/ledger-match.ts';
+import { type Archive, openArchive } from './archive.ts';
+import { History } from './archived-history.ts';
+
+/** How often an archive is looked for that is not there yet or was replaced, and a new end compared. */
+const LOOK_MS = 1_000;
+/** At the start there may be no way to the ledger yet. */
+const NOT_COMPARED = new LedgerError('missing', 'it has not been compared with the ledger yet');
+
+export interface ArchiveLinkOptions {
+  /** The ledger that the archive must be of. */
+  readonly ledger: Ledger;
+  /** Whether the service keeps the archive itself. */
+  readonly isKept: boolean;
+  warn(message: string): void;
+}
+
+export class ArchiveLink {
+  readonly isKept: boolean;
+  readonly #data: string;
+  readonly #ledger: Ledger;
+  readonly #warn: (message: string) => void;
+  #archive: Archive | undefined;
+  /** Undefined unless the archive is of the ledger. */
+  #history: History | undefined;
+  /** The last end that was found to be of the ledger. */
+  #ownEnd: ChainPoint | undefined;
+  #wasBeyond = false;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void>;
+  #isClosed = false;
+  /** Why questions about the past are refused; undefined if they are answered, or no archive exists. */
+  #failure: Error | undefined;
+  #lastWarning = '';
+
+  constructor(data: string, { ledger, isKept, warn }: ArchiveLinkOptions) {
+    this.isKept = isKept;
+    this.#ledger = ledger;
+    this.#data = data;
+    this.#warn = warn;
+    this.#looking = this.#look();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#leaveReplaced();
+      if (this.#archive === undefined) await this.#open();
+      if (this.#archive !== undefined) await this.#compare(this.#archive);
+      this.#failure = undefined;
+    } catch (error) {
+      this.#failure = error as Error;
+      this.#warnOnce(`the archive is not answered from: ${(error as Error).message}`);
+    }
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look();
+    }, LOOK_MS);
+  }
+
+  /** An archive that was deleted and is built again has another file. */
+  async #leaveReplaced(): Promise<void> {
+    const archive = this.#archive;
+    if (archive === undefined || archive.isInPlace()) return;
+    this.#archive = undefined;
+    this.#disown();
+    await archive.close();
+  }
+
+  #disown(): void {
+    this.#history = undefined;
+    this.#ownEnd = undefined;
+    this.#wasBeyond = false;
+  }
+
+  async #open(): Promise<void> {
+    const archive = await openArchive(this.#data);
+    if (archive === undefined) return;
+    this.#failure = NOT_COMPARED;
+    this.#archive = archive;
+  }
+
+  /** Answers come from the archive as long as it ends with a block of the ledger. */
+  async #compare(archive: Archive): Promise<void> {
+    const { head } = archive.refresh();
+    if (this.#ownEnd?.hash.equals(head.hash)) return;
+    const fault = await findEndFault({ head }, this.#ledger).catch((error: Error) => error);
+    if (fault === undefined) {
+      this.#ownEnd = head;
+      this.#wasBeyond = false;
+      this.#history ??= new History(archive);
+    } else if (!this.#isForgiven(fault)) {
+      this.#disown();
+      throw fault instanceof Error ? fault : new LedgerError('conflict', describeEndFault(fault));
+    }
+  }
+
+  /**
+   * An archive that was the ledger's grew from it: while the ledger cannot be read it stays so, and where
+   * it is ahead of what this process has read of the ledger, until the next look.
+   */
+  #isForgiven(fault: EndFault | Error): boolean {
+    if (this.#ownEnd === undefined) return false;
+    if (fault instanceof Error) return true;
+    const isFirst = !this.#wasBeyond;
+    this.#wasBeyond = fault.isBeyond;
+    return fault.isBeyond && isFirst;
+  }
+
+  #warnOnce(message: string): void {
+    if (message !== this.#lastWarning) this.#warn(message);
+    this.#lastWarning = message;
+  }
+
+  /** Undefined until the archive holds something; throws if it cannot be read, or is of another ledger. */
+  find(): HistoryView | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#history !== undefined) this.#archive?.refresh();
+    return this.#history;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await this.#archive?.close();
+  }
+}

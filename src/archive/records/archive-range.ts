@@ -1,0 +1,83 @@
+/** Which heights an archive holds, and of which ledger. */
+
+import type { ChainPoint } from '../../ledger/ledger.ts';
+import type { ArchiveTables } from './archive-tables.ts';
+import { packJson, unpackJson } from './record-encoding.ts';
+
+const ENTRY = 'range';
+
+export interface ArchiveRange {
+  /** The ledger's name: that of its first block. */
+  readonly ledgerId: string;
+  readonly first: number;
+  /**
+   * The height of the image of the state that it begins with; 0 if it begins with a block. Absent in
+   * archives of earlier versions that begin where they began then.
+   */
+  readonly firstImage?: number;
+  readonly head: ChainPoint;
+  /**
+   * Heights that are missing in between, from and to inclusive: they were pruned before they were archived.
+   * After each follows an image of the state, whose block was not seen either; a gap may be nothing else,
+   * and then ends before it begins.
+   */
+  readonly gaps: readonly (readonly [from: number, to: number])[];
+}
+
+interface StoredRange extends Omit<ArchiveRange, 'head'> {
+  readonly height: number;
+  readonly hash: string;
+}
+
+/** Undefined if the archive is empty, or its first image is not complete. */
+export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
+  const record = meta.get(ENTRY);
+  if (record === undefined) return undefined;
+  const stored = unpackJson(record, ENTRY, 'the record of the heights that it holds');
+  const { height, hash, ...range } = stored as StoredRange;
+  return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
+}
+
+/** To be called in a transaction. */
+export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
+  const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
+  void meta.put(ENTRY, packJson(stored, ENTRY));
+}
+
+export function isInRange({ first, head, gaps }: ArchiveRange, height: number): boolean {
+  if (height < first || height > head.height) return false;
+  return !gaps.some(([from, to]) => height >= from && height <= to);
+}
+
+/** Whether the whole state was noted at a height, whose block was not seen. */
+export function isImage(
+  { first, firstImage = first, gaps }: ArchiveRange,
+  height: number,
+): boolean {
+  if (height === firstImage) return height > 1;
+  return gaps.some(([, to]) => height === to + 1);
+}
+
+/** Whether the events of all blocks after one height, up to another, were seen. */
+export function hasSeen({ gaps }: ArchiveRange, after: number, to: number): boolean {
+  return !gaps.some(([first, last]) => first <= to && last + 1 > after);
+}
+
+/** In words: "heights 1 to 500". */
+export function describeRange({ first, head, gaps }: ArchiveRange): string {
+  const missing = gaps
+    .filter(([from, to]) => from <= to)
+    .map(([from, to]) => `${from} to ${to}`)
+    .join(', ');
+  return `heights ${first} to ${head.height}${missing === '' ? '' : ` without ${missing}`}`;
+}
+
+/** Says which heights only the archive knows, since their blocks were pruned; undefined if there are none. */
+export function describeUnreplayable(
+  { first, head }: ArchiveRange,
+  base: { readonly height: number },
+): string | undefined {
+  if (base.height < first) return undefined;
+  const last = Math.min(base.height, head.height);
+  return `heights ${first} to ${last} are in the archive alone: their blocks were pruned`;
+}

@@ -1,0 +1,27 @@
+/** What to do about an archive with a damaged record: it is derived from the ledger, and is built again. */
+
+import { LedgerError } from '../../ledger/ledger.ts';
+import { archiveFolder } from './archive-tables.ts';
+import { DamagedRecord } from './record-encoding.ts';
+
+/** The work on an archive; an error about a damaged record says how to get rid of it. */
+export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const folder = archiveFolder(dataDirectory);
+    const advice = `delete ${folder} to build it again from the blocks that are left`;
+    throw new LedgerError('corrupt', `the archive is damaged: ${error.message}; ${advice}`);
+  }
+}
+
+/** LMDB notices some damage to its own pages; its errors then begin so. */
+const DRIVER_ERROR = /^MDB_(?:BAD_TXN|CORRUPTED|INCOMPATIBLE|INVALID|PAGE_NOTFOUND|PANIC)/;
+
+function isDamage(error: unknown): error is Error {
+  if (error instanceof DamagedRecord) return true;
+  // The driver decodes keys to numbers; those of a damaged page may be out of range.
+  if (error instanceof RangeError) return true;
+  return error instanceof Error && DRIVER_ERROR.test(error.message);
+}

@@ -1,0 +1,77 @@
+/**
+ * Whether an archive is of a ledger: the block that it ends with must be the ledger's. Two ledgers may
+ * share their first blocks, and with them their name.
+ */
+
+import { type Ledger, LedgerError } from '../../ledger/ledger.ts';
+import type { Storage } from '../../replica/storage.ts';
+import type { ArchiveRange } from './archive-range.ts';
+import { archiveFolder } from './archive-tables.ts';
+
+export interface EndFault {
+  readonly reason: string;
+  /** True if the ledger is not there yet, and may come to hold the same block. */
+  readonly isBeyond: boolean;
+}
+
+/** Undefined if the ledger has the archive's last block, or has dropped it. */
+export async function findEndFault(
+  { head }: Pick<ArchiveRange, 'head'>,
+  ledger: Ledger,
+): Promise<EndFault | undefined> {
+  const { height, hash } = head;
+  const point = await ledger.point(height);
+  if (point !== undefined) {
+    const reason = `its block ${height} is another one`;
+    return point.hash.equals(hash) ? undefined : { reason, isBeyond: false };
+  }
+  if (await isPruned(height, ledger)) return undefined;
+  return { reason: `it ends at ${height}, which the ledger has not reached`, isBeyond: true };
+}
+
+/** To be asked after the block itself, which may be pruned meanwhile. */
+async function isPruned(height: number, ledger: Ledger): Promise<boolean> {
+  return height < (await ledger.base()).height;
+}
+
+/** Throws if the archive of a folder is not of this ledger. */
+export async function requireOwnArchive(
+  range: ArchiveRange,
+  storage: Pick<Storage, 'ledger' | 'snapshots'>,
+  data: string,
+): Promise<void> {
+  const fault = await findEndFault(range, storage.ledger);
+  if (fault !== undefined) throw refuse(fault, data);
+  if (!(await isPruned(range.head.height, storage.ledger))) return;
+  const name = await readLedgerName(storage);
+  if (name === undefined || name === range.ledgerId) return;
+  const reason = `it is of ledger ${range.ledgerId}, this one is ${name}`;
+  throw refuse({ reason, isBeyond: false }, data);
+}
+
+/** From a snapshot, since the first block is gone; undefined if none of them is usable. */
+async function readLedgerName({
+  ledger,
+  snapshots,
+}: Pick<Storage, 'ledger' | 'snapshots'>): Promise<string | undefined> {
+  const base = await ledger.base();
+  for (const height of snapshots.heights().filter((each) => each >= base.height)) {
+    const loaded = await snapshots.load(height).catch(() => undefined);
+    const point = await ledger.point(height);
+    if (loaded !== undefined && point?.hash.equals(loaded.point.hash)) return loaded.state.ledgerId;
+  }
+  return undefined;
+}
+
+function refuse(fault: EndFault, data: string): LedgerError {
+  const advice = `delete ${archiveFolder(data)} to build it again from the blocks that are left`;
+  return new LedgerError(
+    'conflict',
+    `the archive cannot be used: ${describeEndFault(fault)}; ${advice}`,
+  );
+}
+
+/** Without the name of its folder, which is nobody else's business. */
+export function describeEndFault({ reason }: EndFault): string {
+  return `it is not of this ledger: ${reason}`;
+}

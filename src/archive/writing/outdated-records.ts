@@ -1,0 +1,47 @@
+/** Finds what an archive need not keep: everything that held only before a height. */
+
+import {
+  type ArchiveTables,
+  heightOfKey,
+  markKey,
+  subjectOfKey,
+} from '../records/archive-tables.ts';
+import { spanOf } from '../records/height-spans.ts';
+
+const REMOVALS_PER_TRANSACTION = 10_000;
+
+/** Removes one record; to be called in a transaction. */
+export type Removal = () => void;
+
+/** Batches of removals. What held at the height stays, also if it was written long before. */
+export function* findRemovals(tables: ArchiveTables, height: number): Generator<Removal[]> {
+  let batch: Removal[] = [];
+  for (const removal of listRemovals(tables, height)) {
+    batch.push(removal);
+    if (batch.length < REMOVALS_PER_TRANSACTION) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+function* listRemovals(tables: ArchiveTables, height: number): Generator<Removal> {
+  const { times, marks, accounts, delegations } = tables;
+  for (const span of times.getKeys({ end: spanOf(height) })) yield () => times.removeSync(span);
+  for (const key of marks.getKeys({ end: markKey(spanOf(height), 0) })) {
+    yield () => marks.removeSync(key);
+  }
+  for (const table of [accounts, delegations]) {
+    for (const key of listSuperseded(table.getKeys(), height)) yield () => table.removeSync(key);
+  }
+}
+
+/** Keys, in order, that are followed by one of the same subject that is not later than the height. */
+function* listSuperseded(keys: Iterable<Buffer>, height: number): Generator<Buffer> {
+  let before: Buffer | undefined;
+  for (const key of keys) {
+    const isSame = before !== undefined && subjectOfKey(key).equals(subjectOfKey(before));
+    if (isSame && heightOfKey(key) <= height) yield before as Buffer;
+    before = key;
+  }
+}

@@ -1,0 +1,63 @@
+/** The log: JSON lines, or readable lines on a terminal. */
+
+import { isatty } from 'node:tty';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import type { LogSettings } from '../settings.ts';
+
+export const STANDARD_OUTPUT = 1;
+export const STANDARD_ERROR = 2;
+const UNWRITTEN_BYTES_MAX = 1 << 20;
+/** Between attempts to write what is buffered. */
+const RETRY_MS = 100;
+
+export function createLog({ logLevel, logFormat }: LogSettings, fd = STANDARD_OUTPUT): Logger {
+  const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
+  if (!isText) return pino({ level: logLevel }, openDestination(fd));
+  const stream = fd === STANDARD_OUTPUT ? process.stdout : process.stderr;
+  return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
+}
+
+/**
+ * By default, a full disk would end the process, and a reader that stalls would block it. Lines that cannot
+ * be written are buffered; beyond the limit they are dropped.
+ */
+function openDestination(fd: number): DestinationStream {
+  const options = { fd, sync: true, maxLength: UNWRITTEN_BYTES_MAX, retryEAGAIN: () => false };
+  const destination = pino.destination(options);
+  let isRetrying = false;
+  destination.removeAllListeners('error');
+  destination.on('error', () => {
+    if (isRetrying) return;
+    isRetrying = true;
+    setTimeout(() => {
+      isRetrying = false;
+      // Writes what is buffered.
+      destination.write('');
+    }, RETRY_MS).unref();
+  });
+  return destination;
+}
+
+/** An error as pino serializes it. */
+interface LoggedError {
+  readonly message: string;
+}
+
+/**
+ * "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON.
+ *
+ * @internal Exported for its test.
+ */
+export function formatEntry(line: string): string {
+  const { level, time, pid, hostname, msg, err, ...fields } = JSON.parse(line);
+  const clock = new Date(time).toTimeString().slice(0, 8);
+  const reason = err === undefined ? '' : `: ${(err as LoggedError).message}`;
+  const pairs = Object.entries(fields).map(([name, value]) => ` ${name}=${formatValue(value)}`);
+  const text = `${clock} ${pino.levels.labels[level].padEnd(5)} ${msg}${reason}${pairs.join('')}`;
+  return `${text.replaceAll(/\p{Cc}/gu, ' ')}\n`;
+}
+
+/** Quoted as JSON unless it is one word. */
+function formatValue(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,81 @@
+/** In a worker: the link to the supervisor, and through it to the other workers. */
+
+import type { ChargeChannel } from '../../access/budget-sharing.ts';
+import type { Charge } from '../../access/budgets.ts';
+import type { FeedFailure } from '../../replica/live-state.ts';
+import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
+import {
+  type FromSupervisor,
+  type FromWorker,
+  ignoreFailure,
+  type Welcome,
+} from './worker-messages.ts';
+
+export class SupervisorLink implements ChargeChannel {
+  readonly #stop = new AbortController();
+  readonly #welcome: Promise<Welcome>;
+  /** Resolves when the service's feed fails. */
+  readonly feedFailure: Promise<FeedFailure>;
+  #absorb: ((charges: readonly Charge[]) => void) | undefined;
+  #saveSnapshot: (() => Promise<SavedSnapshot>) | undefined;
+
+  constructor() {
+    let reportFailure: (failure: FeedFailure) => void = () => undefined;
+    this.feedFailure = new Promise((resolve) => {
+      reportFailure = resolve;
+    });
+    this.#welcome = new Promise((resolve) => {
+      process.on('message', (message: FromSupervisor) => {
+        if (message === 'stop') this.#stop.abort();
+        else if ('welcome' in message) resolve(message.welcome);
+        else if ('charges' in message) this.#absorb?.(message.charges);
+        else if ('feedFailure' in message) reportFailure(message.feedFailure);
+        else if ('saveSnapshot' in message) void this.#answerSnapshot(message.saveSnapshot);
+      });
+    });
+    void this.#welcome.then(({ feedFailure }) => {
+      if (feedFailure !== undefined) reportFailure(feedFailure);
+    });
+  }
+
+  /** Aborted when the supervisor stops this worker. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Tells the supervisor that this worker is ready for messages. */
+  greet(): Promise<Welcome> {
+    this.#send('hello');
+    return this.#welcome;
+  }
+
+  reportAnswering(): void {
+    this.#send('answering');
+  }
+
+  send(charges: readonly Charge[]): void {
+    this.#send({ charges });
+  }
+
+  onCharges(absorb: (charges: readonly Charge[]) => void): void {
+    this.#absorb = absorb;
+  }
+
+  onSaveSnapshot(save: () => Promise<SavedSnapshot>): void {
+    this.#saveSnapshot = save;
+  }
+
+  async #answerSnapshot(id: number): Promise<void> {
+    try {
+      // Only a worker that answers is asked, and it has said what saves by then.
+      const saved = await this.#saveSnapshot?.();
+      if (saved !== undefined) this.#send({ snapshot: { id, saved } });
+    } catch (error) {
+      this.#send({ snapshot: { id, reason: (error as Error).message } });
+    }
+  }
+
+  #send(message: FromWorker): void {
+    process.send?.(message, undefined, undefined, ignoreFailure);
+  }
+}

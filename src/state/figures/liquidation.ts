@@ -1,0 +1,29 @@
+/** When a position may be liquidated, and at which price. */
+
+import { add, type Exact, subtract } from '../../exact/decimal.ts';
+import { priceAtMaintenance } from '../markets/margin-formulas.ts';
+import type { AccountFigures, PositionFigures } from './figures.ts';
+
+/** The equity that backs the position, before its own maintenance margin. */
+function equityBehind(account: AccountFigures, position: PositionFigures): Exact {
+  if (position.isIsolated) return position.marginUsed;
+  const otherMaintenance = subtract(account.crossMaintenanceMargin, position.maintenanceMargin);
+  const equity = add(account.crossSummary.accountValue, account.collateral);
+  return subtract(equity, otherMaintenance);
+}
+
+/** Whether what backs the position is less than it must be. */
+export function isLiquidatable(account: AccountFigures, position: PositionFigures): boolean {
+  return equityBehind(account, position) < position.maintenanceMargin;
+}
+
+/** In units of 10^-10; undefined if no price above 0 liquidates the position. */
+export function liquidationPrice(
+  account: AccountFigures,
+  position: PositionFigures,
+): Exact | undefined {
+  const { market, tiers, size, value } = position;
+  const { priceDecimals } = market;
+  const equity = equityBehind(account, position);
+  return priceAtMaintenance({ tiers, size, value, equity, priceDecimals });
+}

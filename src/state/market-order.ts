@@ -1,0 +1,83 @@
+/** The lists of another server in the state, and the order of markets that follows from them. */
+
+import type { EventOf } from '../events/event.ts';
+import { DexList, Universe } from './markets/universe.ts';
+import type { State, StateView } from './state.ts';
+
+export function applyDexes(state: State, { list }: EventOf<'dexes'>): void {
+  const { dexes, byDex } = state.universes;
+  if (dexes?.text === list) return;
+  state.universes = { byDex, dexes: new DexList(list, state.height + 1) };
+}
+
+export function applyUniverse(state: State, { dex, meta }: EventOf<'universe'>): void {
+  const dexIndex = state.markets.requireDex(dex);
+  const { dexes, byDex } = state.universes;
+  const before = byDex.get(dexIndex);
+  if (before?.text === meta) return;
+  const changedAt = state.height + 1;
+  const orderBefore = orderMarkets(state, dexIndex).join();
+  // The order depends on the text only.
+  const unordered = new Universe(meta, { changedAt, orderedAt: before?.orderedAt ?? 0 });
+  state.universes = { dexes, byDex: new Map(byDex).set(dexIndex, unordered) };
+  if (orderMarkets(state, dexIndex).join() === orderBefore) return;
+  const reordered = new Universe(meta, { changedAt, orderedAt: changedAt });
+  state.universes = { dexes, byDex: new Map(byDex).set(dexIndex, reordered) };
+}
+
+/** When clients' order of a dex's markets last changed. */
+export function orderChangedAt({ universes }: StateView, dexIndex: number): number {
+  return universes.byDex.get(dexIndex)?.orderedAt ?? 0;
+}
+
+/**
+ * The indexes of a dex's markets in the order of its universe. Those that it does not list come last,
+ * in our own order, which is that of all markets where there is no universe.
+ */
+function orderMarkets({ markets, universes }: StateView, dexIndex: number): number[] {
+  const indexes = [...markets.markets.keys()].filter(
+    (index) => markets.markets[index].dexIndex === dexIndex,
+  );
+  const universe = universes.byDex.get(dexIndex);
+  if (universe === undefined) return indexes;
+  return sortByPlace(universe, indexes, (index) => markets.markets[index].coin);
+}
+
+/** A sorted copy: by the place of the coin in the universe, those without one last. */
+export function sortByPlace<T>(
+  universe: Universe,
+  items: readonly T[],
+  coinOf: (item: T) => string,
+): T[] {
+  const placed = items.map((item, index) => {
+    const place = universe.placeOf(coinOf(item)) ?? universe.markets.length;
+    return { item, place, index };
+  });
+  placed.sort((a, b) => a.place - b.place || a.index - b.index);
+  return placed.map(({ item }) => item);
+}
+
+interface KnownOrder {
+  readonly marketCount: number;
+  readonly isOwn: boolean;
+}
+
+/** For universes that were asked about, how many markets there were then, and the answer. */
+const knownOrders = new WeakMap<Universe, KnownOrder>();
+
+/** The universe of a dex if it orders the markets in another way than our own indexes. */
+export function findReordering(state: StateView, dexIndex: number): Universe | undefined {
+  const universe = state.universes.byDex.get(dexIndex);
+  if (universe === undefined) return undefined;
+  const marketCount = state.markets.markets.length;
+  let known = knownOrders.get(universe);
+  if (known?.marketCount !== marketCount) {
+    const order = orderMarkets(state, dexIndex);
+    known = {
+      marketCount,
+      isOwn: order.every((each, place) => place === 0 || each > order[place - 1]),
+    };
+    knownOrders.set(universe, known);
+  }
+  return known.isOwn ? undefined : universe;
+}

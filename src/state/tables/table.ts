@@ -1,0 +1,189 @@
+/**
+ * A table of numbers that grows: rows of eight cells in one Float64Array.
+ *
+ * An answer reads all of an account, so the columns of a row lie side by side: a row is 64 bytes, one
+ * cache line, and a random account out of a million costs a few cache misses instead of one for each
+ * column. The garbage collector does not scan it, and its bytes are its snapshot.
+ *
+ * Row 0 holds no record, so a link of 0 means "none"; markets.ts and staking.ts keep one value of
+ * their own in it.
+ *
+ * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
+ * them, newest first. While a block is hidden, reads return the committed values.
+ *
+ * A table that is nearly full grows in steps: copying hundreds of megabytes in one go would keep every
+ * answer waiting. Each row that is added copies a few rows to a larger array. Until all are copied,
+ * reads use the old array alone, and writes go to both.
+ */
+
+import { CellValues } from './old-cell-values.ts';
+import { TableSnapshot } from './table-snapshot.ts';
+
+const ROW_CELLS = 8;
+export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
+
+const ROWS_MIN = 64;
+
+/** Rows that each added row copies, or puts into a larger index, while there is one to fill. */
+export const GROWTH_STEP_ROWS = 16;
+
+/** Room for 50 % more rows: the system allocates no memory that is never touched. */
+function capacityFor(rowCount: number): number {
+  return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
+}
+
+/** The row count to grow at: the rows that still fit are enough steps to copy a full table. */
+function growthStart(capacity: number): number {
+  return capacity - Math.ceil(capacity / GROWTH_STEP_ROWS);
+}
+
+export class Table {
+  #cells: Float64Array;
+  /** The array that replaces `#cells` when all rows are copied; undefined if the table is not growing. */
+  #largerCells: Float64Array | undefined;
+  #copiedRows = 0;
+  #rowCount: number;
+  #rowCountCommitted: number;
+  readonly #journalCells: number[] = [];
+  readonly #journalValues: number[] = [];
+  #isHidden = false;
+  /** The committed values of cells in the journal, indexed for reads while the block is hidden. */
+  #replaced: CellValues | undefined;
+  /** How many entries of the journal `#replaced` covers. */
+  #replacedEntries = 0;
+  /** The open snapshot, if any. */
+  #snapshot: TableSnapshot | undefined;
+
+  /** A table of `rowCount` rows of zeros, row 0 included, with room for more. */
+  constructor(rowCount = 1) {
+    this.#cells = new Float64Array(capacityFor(rowCount) * ROW_CELLS);
+    this.#rowCount = rowCount;
+    this.#rowCountCommitted = rowCount;
+  }
+
+  /** Rows in use, row 0 included. */
+  get rowCount(): number {
+    return this.#isHidden ? this.#rowCountCommitted : this.#rowCount;
+  }
+
+  /** The first row that the current block added, if it added any. */
+  get rowCountCommitted(): number {
+    return this.#rowCountCommitted;
+  }
+
+  /** The cells in use, to load a snapshot into before the first row is added. */
+  get cells(): Float64Array {
+    return this.#cells.subarray(0, this.#rowCount * ROW_CELLS);
+  }
+
+  get(row: number, column: number): number {
+    const cell = row * ROW_CELLS + column;
+    return this.#isHidden ? this.#getCommitted(cell) : this.#cells[cell];
+  }
+
+  #getCommitted(cell: number): number {
+    return this.#replaced?.get(cell) ?? this.#cells[cell];
+  }
+
+  set(row: number, column: number, value: number): void {
+    const cell = row * ROW_CELLS + column;
+    if (row < this.#rowCountCommitted) {
+      this.#journalCells.push(cell);
+      this.#journalValues.push(this.#cells[cell]);
+      this.#snapshot?.keepValue(cell, this.#cells[cell]);
+    }
+    this.#write(cell, value + 0); // -0 is stored as 0: equal states have equal bytes
+  }
+
+  #write(cell: number, value: number): void {
+    this.#cells[cell] = value;
+    if (this.#largerCells !== undefined) this.#largerCells[cell] = value;
+  }
+
+  /** Sets a column of all rows, row 0 included, of a table that was just loaded: nothing is journaled. */
+  fillColumn(column: number, value: number): void {
+    for (let row = 0; row < this.#rowCount; row++) this.#cells[row * ROW_CELLS + column] = value;
+  }
+
+  /** Appends a row of zeros and returns its number. */
+  addRow(): number {
+    const row = this.#rowCount;
+    if (row >= growthStart(this.#capacity)) this.#grow();
+    this.#rowCount = row + 1;
+    return row;
+  }
+
+  /** Rows that fit, row 0 included. */
+  get #capacity(): number {
+    return this.#cells.length / ROW_CELLS;
+  }
+
+  /** Copies the next few rows, and switches to the larger array when all are copied. */
+  #grow(): void {
+    this.#largerCells ??= new Float64Array(capacityFor(this.#capacity) * ROW_CELLS);
+    const start = this.#copiedRows;
+    const end = Math.min(start + GROWTH_STEP_ROWS, this.#rowCount);
+    const rows = this.#cells.subarray(start * ROW_CELLS, end * ROW_CELLS);
+    this.#largerCells.set(rows, start * ROW_CELLS);
+    this.#copiedRows = end;
+    if (end === this.#rowCount) this.#useLargerCells(this.#largerCells);
+  }
+
+  #useLargerCells(cells: Float64Array): void {
+    this.#cells = cells;
+    this.#largerCells = undefined;
+    this.#copiedRows = 0;
+  }
+
+  /** Until `reveal`, reads return committed values; nothing may be written meanwhile. */
+  hide(): void {
+    this.#isHidden = true;
+    if (this.#replacedEntries === this.#journalCells.length) return;
+    this.#replaced ??= new CellValues();
+    for (; this.#replacedEntries < this.#journalCells.length; this.#replacedEntries++) {
+      const cell = this.#journalCells[this.#replacedEntries];
+      this.#replaced.setIfAbsent(cell, this.#journalValues[this.#replacedEntries]);
+    }
+  }
+
+  reveal(): void {
+    this.#isHidden = false;
+  }
+
+  /** The table as it is now, between two blocks; writes cost more until `closeSnapshot`. */
+  openSnapshot(): TableSnapshot {
+    const isMidBlock = this.#journalCells.length > 0 || this.#rowCount > this.#rowCountCommitted;
+    if (isMidBlock) throw new Error('cannot open a snapshot in the middle of a block');
+    if (this.#snapshot !== undefined) throw new Error('a snapshot is open already');
+    this.#snapshot = new TableSnapshot(() => this.#cells, this.#rowCount * ROW_CELLS);
+    return this.#snapshot;
+  }
+
+  closeSnapshot(): void {
+    this.#snapshot = undefined;
+  }
+
+  commit(): void {
+    this.#rowCountCommitted = this.#rowCount;
+    this.#clearJournal();
+  }
+
+  rollback(): void {
+    for (let entry = this.#journalCells.length - 1; entry >= 0; entry--) {
+      this.#write(this.#journalCells[entry], this.#journalValues[entry]);
+    }
+    const start = this.#rowCountCommitted * ROW_CELLS;
+    const end = this.#rowCount * ROW_CELLS;
+    this.#cells.fill(0, start, end);
+    this.#largerCells?.fill(0, start, end);
+    this.#rowCount = this.#rowCountCommitted;
+    this.#clearJournal();
+  }
+
+  #clearJournal(): void {
+    this.#journalCells.length = 0;
+    this.#journalValues.length = 0;
+    this.#replaced = undefined;
+    this.#replacedEntries = 0;
+  }
+}
