@@ -54,7 +54,7 @@ export const LOG_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-const WORKER_SETTINGS = {
+export const WORKER_SETTINGS = {
   ...STORAGE_SETTINGS,
   ...NATS_WAIT_SETTINGS,
   ...ARCHIVE_CHOICE_SETTINGS,
