@@ -1,12 +1,18 @@
-/** Gathers what was asked for, and hands it on once a second: answers do not wait for it. */
+/**
+ * Collects which items clients asked for, and sends them to the follower once a second. No answer
+ * waits for this.
+ */
 
 import type { Interest, WantedItem } from './wanted.ts';
 
 const FLUSH_MS = 1_000;
-/** Maximum number of different items per flush; further ones are dropped, and asked for again soon. */
+/**
+ * Maximum number of different items per flush. Further items are dropped: clients ask for them
+ * again soon.
+ */
 const ITEMS_MAX = 20_000;
 
-/** Identifies an item. */
+/** Equal items have equal keys. */
 export function itemKey(item: WantedItem): string {
   return item.kind === 'account' ? `${item.user} ${item.dex}` : item.user;
 }

@@ -1,4 +1,4 @@
-/** A channel that is opened when it is first used: a ledger that is not partial never needs it. */
+/** A channel that opens at its first use: only a partial ledger needs a channel. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import type { WantedChannel } from './port-client.ts';
@@ -31,7 +31,7 @@ export class LazyChannel implements WantedChannel {
     return 'outcome' in channel ? channel : channel.forward(question, keyId);
   }
 
-  /** One attempt at a time; after a failure the next use tries again. */
+  /** Makes one attempt at a time. After a failure, the next call tries again. */
   #get(): Promise<WantedChannel | WantBusy> {
     this.#opening ??= this.#open().then(
       (channel) => {

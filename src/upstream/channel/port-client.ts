@@ -1,4 +1,7 @@
-/** A client of the port over any channel: bounds what is in flight, and shares identical wants. */
+/**
+ * The follower's client, over any channel: limits the requests in flight, and shares identical
+ * reads.
+ */
 
 import { KeyCounts } from '../../access/key-counts.ts';
 import type { QuestionBody } from '../../info/question.ts';
@@ -14,20 +17,26 @@ import type {
 } from './wanted.ts';
 import { busy } from './wanted-messages.ts';
 
-/** Maximum number of wants and forwarded questions in flight, per client, and of those of one key. */
+/**
+ * Maximum number of reads and forwarded questions in flight: of a client, and of one key of this
+ * client.
+ */
 export const IN_FLIGHT_MAX = 4_096;
 const KEY_IN_FLIGHT_MAX = 512;
-/** Maximum number of those who wait for an outcome: several may wait for the same one. */
+/**
+ * Maximum number of callers that wait for an outcome. Several callers may wait for the same
+ * outcome.
+ */
 const WAITING_MAX = 65_536;
 const KEY_WAITING_MAX = 8_192;
-/** Deadline of a want or a forwarded question; those who wait for it may give up earlier. */
+/** Deadline of a read or a forwarded question. A caller may give up earlier. */
 export const OUTCOME_MS_MAX = 60_000;
-/** How long requests wait for a follower that is not there: it may be restarting. */
+/** How long requests wait for a follower that is not connected: the follower may be restarting. */
 export const ABSENT_MS_MAX = 2_000;
-/** How often it is tried again meanwhile. */
+/** How often a client tries to connect during this time. */
 export const REACH_AGAIN_MS = 250;
 
-/** A way to the follower. Nothing here rejects. */
+/** A connection to the follower. No method rejects. */
 export interface WantedChannel {
   want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
@@ -77,12 +86,15 @@ export class PortClient implements WantedClient {
     }
   }
 
-  /** Identical wants of one key are one: those of another key have a turn of their own. */
+  /**
+   * Identical reads of one key share one request. Reads of different keys do not: each key has its
+   * turn.
+   */
   #share(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
     const key = `${keyId} ${itemKey(item)} ${maxAgeMs}`;
     const nowMs = performance.now();
     const shared = this.#wants.get(key);
-    // A want that began longer ago may return an answer older than maxAgeMs.
+    // A read that started earlier may return an answer older than maxAgeMs.
     if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
     const shortage = this.#findShortage(keyId);
     if (shortage !== undefined) return Promise.resolve(shortage);
@@ -99,7 +111,7 @@ export class PortClient implements WantedClient {
     return this.#findShortage(keyId) ?? this.#count(keyId, this.#channel.forward(question, keyId));
   }
 
-  /** Why the key may not have one more in flight; undefined if it may. */
+  /** Why the key may not send one more request now; undefined if the key may. */
   #findShortage(keyId: string): WantBusy | undefined {
     if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
     return this.#inFlightByKey.of(keyId) >= KEY_IN_FLIGHT_MAX ? TOO_MANY_OF_KEY : undefined;

@@ -1,4 +1,4 @@
-/** The follower's last report, as long as it is recent. */
+/** The follower's last report. After five seconds a report is stale. */
 
 import type { FollowStatus } from './wanted.ts';
 import { readStatus } from './wanted-messages.ts';
@@ -10,7 +10,7 @@ export class StatusReport {
   #status: FollowStatus | undefined;
   #takenMs = 0;
 
-  /** Ignores what is not a report. */
+  /** Ignores a message that is not a report. */
   take(message: unknown): void {
     const status = readStatus(message);
     if (status === undefined) return;

@@ -1,13 +1,14 @@
 /**
- * The messages of the port, and their checks: on NATS, anyone who may publish could send anything.
+ * The messages of the channel, and their checks: on NATS, every client that may publish can send anything.
  *
- *   request   {"want": item, "maxAgeMs": 1000, "keyId": "4f1d22a0c9"} (no maxAgeMs: any age)
+ *   request   {"want": item, "maxAgeMs": 1000, "keyId": "4f1d22a0c9"} (without maxAgeMs: any age)
  *   request   {"forward": question, "keyId": "4f1d22a0c9"}
  *   interest  {"interest": [{"item": item, "count": 3, "keyId": "4f1d22a0c9"}, ...]}
  *   reply     {"outcome": ...}
  *   report    {"status": ...}, from the follower to all clients
  *
- * The bytes of an exchange's answer are not part of the JSON: they follow it as they are (see the channels).
+ * The bytes of an exchange's answer are not part of the JSON. They follow the JSON unchanged, in a form that
+ * each channel defines.
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
@@ -29,11 +30,11 @@ export type WantedRequest =
   | { readonly want: WantedItem; readonly maxAgeMs?: number; readonly keyId: string }
   | { readonly forward: QuestionBody; readonly keyId: string };
 
-/** Retry-After where nothing better is known. */
+/** Retry-After if no better value is known. */
 const RETRY_SECONDS = 1;
 /** Longer than the id of any key. */
 const KEY_ID_LENGTH_MAX = 64;
-/** The key of a request that names none, such as one of an earlier version: they all are one. */
+/** The key of every request without a key id, for example a request of an earlier version. */
 const UNNAMED_KEY = '';
 
 export function wantRequest(want: WantedItem, maxAgeMs: number, keyId: string): WantedRequest {
@@ -49,7 +50,7 @@ export function failed(reason: string): WantFailed {
   return { outcome: 'failed', reason };
 }
 
-/** An outcome as it is sent: as JSON, and the bytes that follow it. */
+/** An outcome in the form in which it is sent: a JSON object, and the bytes that follow it. */
 export interface SentOutcome {
   readonly outcome: object;
   readonly bytes?: Buffer | undefined;
@@ -70,7 +71,7 @@ export function parseWantedMessage(text: string): unknown {
   }
 }
 
-/** Undefined if it is not a request. */
+/** Undefined if the value is not a request. */
 export function readRequest(value: unknown): WantedRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { want, maxAgeMs, forward } = value;
@@ -88,7 +89,7 @@ function readKeyId(value: unknown): string {
   return typeof value === 'string' && value.length <= KEY_ID_LENGTH_MAX ? value : UNNAMED_KEY;
 }
 
-/** Asks the handler; a failure of its own becomes an outcome. */
+/** Calls the handler. An exception of the handler becomes an outcome. */
 export async function handleRequest(
   handler: WantedHandler,
   request: WantedRequest,
@@ -103,7 +104,7 @@ export async function handleRequest(
   }
 }
 
-/** Those entries that have the right form. */
+/** The entries with the right form; other entries are ignored. */
 export function readInterests(value: unknown): Interest[] {
   if (!isJsonObject(value) || !Array.isArray(value['interest'])) return [];
   return value['interest'].flatMap((entry) => {
@@ -139,7 +140,7 @@ export function readWantedOutcome(value: unknown): WantedOutcome {
   return readMishap(value) ?? NO_OUTCOME;
 }
 
-/** `bytes` are those that came with it. They are not looked at: the follower has. */
+/** `bytes` came with the outcome. They are not checked again: the follower has checked them. */
 export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
   const { outcome, rows, reason, field } = value;
@@ -165,7 +166,7 @@ function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && parseWantedMessage(value) !== undefined;
 }
 
-/** Undefined if it is not a report of the follower. */
+/** Undefined if the value is not a report of the follower. */
 export function readStatus(value: unknown): FollowStatus | undefined {
   if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
   const { upstream, isWell, reason, ages, followed, budget } = value['status'];

@@ -1,21 +1,23 @@
 /**
- * The port between answers and the follower of an exchange. A question about an account that a partial
- * ledger does not hold, or not recently enough, is handed to the follower, which reads the account from
- * the exchange and writes it to the ledger.
+ * The interface between the processes that answer questions and the follower of an exchange. If a
+ * partial ledger does not have an account, or has only a stale version of it, the follower reads
+ * the account from the exchange and writes it to the ledger.
  */
 
 import type { QuestionBody } from '../../info/question.ts';
 
-/** An account or a list of delegations; addresses are in lower case. */
+/**
+ * What the follower can read: an account, or a list of delegations. Addresses are in lower case.
+ */
 export type WantedItem =
   | { readonly kind: 'account'; readonly user: string; readonly dex: string }
   | { readonly kind: 'delegations'; readonly user: string };
 
-/** The exchange could not be asked, or its answer could not be used. */
+/** The exchange did not answer, or its answer could not be used. */
 export interface WantFailed {
   readonly outcome: 'failed';
   readonly reason: string;
-  /** The exchange was sent the question, and so has worked on it, or may have. */
+  /** The question was sent, so the exchange has worked on it, or may have. */
   readonly isSent?: true;
 }
 
@@ -24,29 +26,35 @@ export interface WantBusy {
   readonly outcome: 'busy';
   readonly reason: string;
   readonly retryAfterSeconds: number;
-  /** The exchange was sent the question: the budget is its own. */
+  /** The question was sent: the exchange refused it because our budget there is spent. */
   readonly isSent?: true;
 }
 
 export type WantedOutcome =
-  /** The ledger holds it from this height on. */
+  /** The ledger has the item from this height on. */
   | { readonly outcome: 'recorded'; readonly height: number }
-  /** Our rules do not reproduce the exchange's answer: it is not recorded, this is its JSON text. */
+  /**
+   * Our rules do not reproduce the exchange's answer. The answer is not recorded; `answer` is its
+   * JSON text.
+   */
   | { readonly outcome: 'upstream'; readonly answer: string; readonly time: number }
   | WantFailed
   | WantBusy;
 
-/** The exchange's answer, byte for byte: the follower has checked that it is JSON, and nobody else reads it. */
+/**
+ * The exchange's answer, byte for byte. The follower has checked that the bytes are JSON; nobody
+ * parses them.
+ */
 export interface ForwardAnswer {
   readonly outcome: 'answered';
   readonly bytes: Buffer;
-  /** Of the list that it is; undefined if it is something else. */
+  /** Number of rows, if the answer is a list; otherwise undefined. */
   readonly rows: number | undefined;
 }
 
 /**
- * Why the exchange has refused the question. With a field, the follower has refused it for what the
- * exchange lists, and has not asked.
+ * A refused question, with the reason. If `field` is set, the follower has refused the question
+ * without asking the exchange: the value of the field is not in the exchange's lists.
  */
 interface ForwardRefused {
   readonly outcome: 'refused';
@@ -56,44 +64,55 @@ interface ForwardRefused {
 
 export type ForwardOutcome = ForwardAnswer | ForwardRefused | WantFailed | WantBusy;
 
-/** Whether the exchange was sent the question, also if another key's read of it was shared. */
+/**
+ * Whether the question was sent to the exchange, also if another key's read of the item was shared.
+ */
 export function wasAsked(outcome: WantedOutcome | ForwardOutcome): boolean {
   if (outcome.outcome === 'refused') return outcome.field === undefined;
   return !('reason' in outcome) || outcome.isSent === true;
 }
 
-/** Ages in milliseconds; null if there is nothing that could have an age. */
+/** Ages in milliseconds; null if there is no data that could have an age. */
 export interface FollowAges {
   readonly marks: number | null;
   readonly markets: number | null;
-  /** Since the last message of the push connection to the exchange. */
+  /** Time since the last message of the push connection to the exchange. */
   readonly stream: number | null;
   readonly accountsMedian: number | null;
   readonly accountsMax: number | null;
 }
 
 export interface FollowStatus {
-  /** The origin of the exchange's address; its path may hold a key. */
+  /** The origin of the exchange's address. The path is left out, because it may contain a key. */
   readonly upstream: string;
   readonly isWell: boolean;
-  /** Why it is not well; "" if it is. */
+  /** Why the follower is not healthy; "" if it is healthy. */
   readonly reason: string;
   readonly ages: FollowAges;
   /** Number of accounts and lists of delegations that are followed. */
   readonly followed: number;
-  /** Weight per minute: the limit, and what is left of it now; null if there is no limit. */
+  /** Weight per minute: the limit, and the weight that is left now; null if there is no limit. */
   readonly budget: { readonly limit: number; readonly left: number } | null;
-  /** Elements of the exchange's lists that cannot be used: how many, and the first; absent if none. */
+  /**
+   * Elements of the exchange's lists that cannot be used: their number, and the first of them;
+   * absent if all can be used.
+   */
   readonly skipped?: { readonly count: number; readonly first: readonly string[] };
-  /** Subscriptions that the exchange does not take: how many, and some by name with the reason. */
+  /**
+   * Subscriptions that the exchange does not accept: their number, and some of them with the
+   * reason.
+   */
   readonly leftOut: {
     readonly count: number;
     readonly named: readonly { readonly subscription: string; readonly reason: string }[];
   };
   readonly counters: {
-    /** By field: figures of the exchange that our formulas do not give for the same rows. */
+    /**
+     * By field: how many figures of the exchange differ from those that our formulas give for the
+     * same rows.
+     */
     readonly mismatches: Readonly<Record<string, number>>;
-    /** By field: changes of an account that no trade, funding or mark explains. */
+    /** By field: how many changes of accounts no trade, funding or mark explains. */
     readonly surprises: Readonly<Record<string, number>>;
   };
 }
@@ -106,16 +125,20 @@ export interface Interest {
 }
 
 /**
- * What the processes that answer see. Nothing here rejects. Everything is asked for a key, named by its
- * id and never by its secret: the follower shares its budget fairly between keys.
+ * What the processes that answer questions call. No method rejects. Each request names a key by its
+ * id, never by its secret: the follower shares its budget fairly between keys.
  */
 export interface WantedClient {
   /**
-   * Has an item read, unless it was read within `maxAgeMs` (Infinity: any age will do if the ledger
-   * holds it). An item that the ledger holds with time 0 counts as never read.
+   * Reads an item from the exchange, unless it was read within `maxAgeMs`. With Infinity, any age
+   * is accepted if the ledger has the item. An item that the ledger has with time 0 counts as never
+   * read.
    */
   want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
-  /** Says that the item was asked for; batched, nothing waits for it. */
+  /**
+   * Notes that a client asked for the item. Notes are sent in batches, and no caller waits for
+   * them.
+   */
   noteInterest(item: WantedItem, keyId: string): void;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   /** The follower's last report; undefined if none has come recently. */
@@ -131,7 +154,7 @@ export interface WantedHandler {
   status(): FollowStatus;
 }
 
-/** The follower's end, open to clients. */
+/** The follower's side of the channel, which clients connect to. */
 export interface WantedServer {
   close(): Promise<void>;
 }

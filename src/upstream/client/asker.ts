@@ -1,4 +1,4 @@
-/** What readers need of the upstream's client. */
+/** The part of the upstream's client that readers use. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import type { AskOptions } from './upstream.ts';
@@ -8,13 +8,13 @@ export interface Asker {
   ask(question: QuestionBody, options: AskOptions): Promise<unknown>;
 }
 
-/** An answer both as the upstream wrote it and as a JSON value. */
+/** An answer: the text that the upstream sent, and the parsed JSON value. */
 export interface AskedAnswer {
   readonly text: string;
   readonly json: unknown;
 }
 
-/** For answers that may be given on as the upstream wrote them. */
+/** For readers that may pass on the upstream's text unchanged. */
 export interface AnswerAsker extends Asker {
   askAnswer(question: QuestionBody, options: AskOptions): Promise<AskedAnswer>;
 }

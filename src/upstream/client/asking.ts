@@ -1,27 +1,32 @@
-/** For whom something is asked of the upstream, which may take several questions. */
+/**
+ * The keys that a read of the upstream is for. A read may need several questions to the upstream.
+ */
 export class Asking {
   readonly #keyIds: Set<string>;
   #joined: () => void = () => undefined;
-  /** Whether one of the questions was sent: the upstream has probably counted it. */
+  /** Whether one of the questions was sent: the upstream has probably charged for it. */
   isSent = false;
 
   constructor(keyId: string) {
     this.#keyIds = new Set([keyId]);
   }
 
-  /** The ids of the keys that wait for it. */
+  /** The ids of the keys that wait for the read. */
   get keyIds(): ReadonlySet<string> {
     return this.#keyIds;
   }
 
-  /** Another key waits for it as well: its turn may come earlier. */
+  /** Another key waits for the read as well: its questions may be sent earlier. */
   join(keyId: string): void {
     if (this.#keyIds.has(keyId)) return;
     this.#keyIds.add(keyId);
     this.#joined();
   }
 
-  /** Called back from then on when a key has joined; the last one to say so is. */
+  /**
+   * Sets the function that is called when a key joins. It replaces the function that was set
+   * before.
+   */
   whenJoined(joined: () => void): void {
     this.#joined = joined;
   }

@@ -1,36 +1,42 @@
 /**
- * The addresses of an upstream. Everything but its origin is secret: vendors put a key into the path, or
- * want it in a header.
+ * The addresses of an upstream. Everything except the origin is secret: vendors put a key into the
+ * path, or expect a key in a header.
  */
 
 import { UpstreamSecrets } from './answers/upstream-secrets.ts';
 
-/** How much of a text of the upstream is shown. */
+/** Maximum length of an upstream's text in our logs and errors. */
 const SHOWN_LENGTH_MAX = 200;
-/** How much of a text is read for what is shown of it; what is hidden is longer than its mask. */
+/**
+ * Maximum length of a text that is searched for secrets. A mask is shorter than the secret that it
+ * hides, so more is read than shown.
+ */
 const READ_LENGTH_MAX = 8_192;
 
 export interface UpstreamAddress {
   /** For logs, /health and metrics: scheme, host and port. */
   readonly origin: string;
-  /** Path and query of the questions. */
+  /** Path and query of the address that questions are posted to. */
   readonly infoPath: string;
   /** The address of the push connection. */
   readonly pushUrl: string;
-  /** Hides what is secret in a text of our own, which may quote the upstream. */
+  /** Hides secrets in a text of ours, which may quote the upstream. */
   redact(text: string): string;
-  /** A text of the upstream: what is secret is hidden first, then the text is cut, on one line. */
+  /**
+   * A text of the upstream for a log or an error: secrets are hidden first, then the text is cut to
+   * one line.
+   */
   show(text: string): string;
   /**
-   * Whether an answer repeats a key of ours: nobody may see it, and what is hidden would be wrong. With
-   * bounds, a key that starts within them.
+   * Whether an answer contains a key of ours. Nobody may see the key, and an answer with a mask in
+   * it would be wrong. With bounds: whether a key starts within the bounds.
    */
   isRepeatedIn(answer: Buffer, from?: number, to?: number): boolean;
 }
 
 /**
- * From a base such as https://host/key, with or without "/info" at the end. `header` is the value of the
- * header that goes with each request, such as "Bearer KEY".
+ * Reads a base address such as https://host/key, with or without "/info" at the end. `header` is
+ * the value of the header that is sent with each request, such as "Bearer KEY".
  */
 export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
   const path = base.pathname.replace(/\/+$/, '').replace(/\/info$/, '');
@@ -60,7 +66,7 @@ function decode(part: string): string {
   }
 }
 
-/** The start of a text on one line. */
+/** The first characters of a text, on one line. */
 function cut(text: string): string {
   return text
     .slice(0, SHOWN_LENGTH_MAX)

@@ -7,15 +7,15 @@ export type UpstreamErrorKind =
   | 'timeout'
   /** Status 429. */
   | 'rate_limited'
-  /** Status 500 or above; 500 is also how some servers answer for an unknown dex. */
+  /** Status 500 or above. Some servers also answer 500 to a question about an unknown dex. */
   | 'server'
   /** Another status: see `isUnknownQuestion`. */
   | 'refused'
-  /** The response is not JSON, cut off, or over the size limit. */
+  /** The response is not JSON, is cut off, or is over the size limit. */
   | 'malformed'
   /** Not sent: the budget is spent. */
   | 'busy'
-  /** Not sent: the upstream did not answer the requests before. */
+  /** Not sent: the upstream did not answer the earlier requests. */
   | 'down'
   /** Not sent: the follower stops. */
   | 'closed';
@@ -23,7 +23,7 @@ export type UpstreamErrorKind =
 interface UpstreamErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
-  /** By default, as its kind says. */
+  /** The default depends on the kind. */
   readonly isSent?: boolean;
 }
 
@@ -33,9 +33,12 @@ export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
   /** After how long to ask again; undefined if unknown. */
   readonly retryAfterMs: number | undefined;
-  /** Of the response; undefined if there was none. */
+  /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
-  /** The upstream was sent the question, or may have been: it has probably counted it. */
+  /**
+   * The question was sent to the upstream, or may have been: the upstream has probably charged for
+   * it.
+   */
   readonly isSent: boolean;
 
   constructor(kind: UpstreamErrorKind, message: string, options: UpstreamErrorOptions = {}) {
@@ -48,7 +51,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** What servers answer to a question that they do not know: any other refusal may pass. */
+/**
+ * Statuses with which servers refuse a question that they do not know. Any other refusal may be
+ * temporary.
+ */
 const UNKNOWN_STATUSES: readonly unknown[] = [400, 404, 405, 422];
 
 /** True if the upstream seems not to know the question at all. */

@@ -1,4 +1,7 @@
-/** One request and its response: bounded in time and size, over a bounded pool of connections. */
+/**
+ * Sends one request and reads its response, with limits on time, size and the number of
+ * connections.
+ */
 
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from './limits/clock.ts';
@@ -6,9 +9,12 @@ import type { Arrival } from './limits/window-usage.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** How long a connection may take; a part of the deadline, so that it has an error of its own. */
+/**
+ * Deadline for connecting. It is shorter than the deadline of the request, so that it has a
+ * separate error.
+ */
 const CONNECT_MS_MAX = 5_000;
-/** How long an idle connection is kept. */
+/** How long an idle connection stays open. */
 const KEEP_ALIVE_MS = 30_000;
 
 /** Failures before anything is sent. */
@@ -50,7 +56,7 @@ export async function openUpstreamHttp(options: HttpOptions): Promise<UpstreamHt
     connections: options.connections,
     connect: { timeout: Math.min(CONNECT_MS_MAX, options.deadlineMs) },
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The deadline covers both.
+    // The deadline of the request covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -120,7 +126,7 @@ export class UpstreamHttp {
   #describeFailure(error: Error): UpstreamError {
     if (error instanceof UpstreamError) return error;
     const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
-    // Without the cause, which may quote the address or what the upstream sent.
+    // The cause is left out, because it may quote the address or the upstream's response.
     const isSent = arrivalOf(error, false) !== 'unsent';
     const { address } = this.#options;
     const shown = isOfClient(error) ? address.redact(message) : address.show(message);
@@ -133,12 +139,15 @@ export class UpstreamHttp {
   }
 }
 
-/** Whether the message is the HTTP client's own: it quotes the upstream's origin at most. */
+/**
+ * Whether the message was written by the HTTP client: such a message quotes nothing but the
+ * upstream's origin.
+ */
 function isOfClient({ code }: NodeJS.ErrnoException): boolean {
   return code?.startsWith('UND_ERR_') === true;
 }
 
-/** Whether a request without a response may have been, or may still be, counted. */
+/** Whether the upstream may have counted, or may still count, a request that got no response. */
 function arrivalOf(error: Error, isLate: boolean): Arrival {
   if (isLate) return 'unknown';
   return UNSENT_CODES.has((error as NodeJS.ErrnoException).code) ? 'unsent' : 'arrived';

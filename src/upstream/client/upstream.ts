@@ -1,6 +1,6 @@
 /**
- * The client of the upstream: questions in, answers out, within the budget. Identical questions in
- * flight are one. An upstream that does not answer is probed, and asked nothing else meanwhile.
+ * The client of the upstream. It sends questions within the budget. Identical questions in flight
+ * share one request. An upstream that does not answer gets only probes until it answers again.
  */
 
 import type { QuestionBody } from '../../info/question.ts';
@@ -25,16 +25,21 @@ import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstrea
 
 /** A small question that every server answers. */
 const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
-/** A connection that the upstream closes just as we use it costs a second attempt, not an error. */
+/**
+ * If the upstream closes an idle connection just when we send a request on it, the request is sent
+ * a second time.
+ */
 const ATTEMPTS_MAX = 2;
 
 export interface AskOptions {
   readonly priority: Priority;
-  /** How long the question may wait to be sent; then it is rejected as `busy` or `down`. */
+  /**
+   * How long the question may wait to be sent. After this time it is rejected as `busy` or `down`.
+   */
   readonly waitMsMax?: number;
   /** Stops waiting for the answer. A request that was sent is not aborted. */
   readonly signal?: AbortSignal;
-  /** The keys that wait for it; undefined if none does. */
+  /** The keys that wait for the answer; undefined if no key does. */
   readonly asking?: Asking;
 }
 
@@ -48,15 +53,15 @@ export interface UpstreamOptions {
   /** Weight a minute; Infinity for no limit. */
   readonly budget: number;
   readonly log: UpstreamLog;
-  /** What each question costs of the budget. */
+  /** The weight of each question. */
   readonly weights?: UpstreamWeights;
-  /** The part of the budget that is kept for forwarded questions, from 0 to 1. */
+  /** The part of the budget that is reserved for forwarded questions, from 0 to 1. */
   readonly forwardShare?: number;
   /** Sent with each request, such as the header of a vendor's key. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What earlier processes have spent of the budget. */
+  /** The weight that earlier processes have spent. */
   readonly spent?: SpentLog | undefined;
-  /** For a whole request. */
+  /** Deadline of a whole request. */
   readonly deadlineMs?: number;
   readonly bodyBytesMax?: number;
   /** Maximum number of connections, and so of requests in flight. */
@@ -79,7 +84,7 @@ const DEFAULTS = {
 
 export interface UpstreamHealth {
   readonly isWell: boolean;
-  /** Why it is not, or why it is asked more slowly. */
+  /** Why the upstream is not healthy, or why we ask it more slowly. */
   readonly reason?: string;
 }
 
@@ -87,7 +92,7 @@ export async function openUpstream(options: UpstreamOptions): Promise<Upstream> 
   return new Upstream(await openUpstreamHttp({ ...DEFAULTS, ...options }), options);
 }
 
-/** Sends a question and brings its response. */
+/** The part of `UpstreamHttp` that a client uses. */
 type UpstreamTransport = Pick<UpstreamHttp, 'post' | 'close'>;
 
 export class Upstream {
@@ -97,7 +102,7 @@ export class Upstream {
   readonly #breaker: CircuitBreaker;
   /** Questions that wait or are in flight, by their text. */
   readonly #reads = new Map<string, SharedRead>();
-  /** Checks of long answers that are passed on. */
+  /** Checks of long answers that are passed on without parsing. */
   readonly #checks = new SlicedWork();
   #isClosed = false;
 
@@ -129,12 +134,15 @@ export class Upstream {
     return (await this.#read(question, options)).json;
   }
 
-  /** The answer both as a JSON value and as the upstream wrote it. */
+  /** The answer as a JSON value, and as the text that the upstream sent. */
   askAnswer(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
   }
 
-  /** The answer as the upstream wrote it, which is valid JSON, and its number of rows. */
+  /**
+   * The answer as the bytes that the upstream sent, checked to be valid JSON, and its number of
+   * rows.
+   */
   askBytes(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
   }
@@ -174,7 +182,7 @@ export class Upstream {
     return answer;
   }
 
-  /** Throws if it is known already that the question will not be sent in time. */
+  /** Throws if the question certainly cannot be sent in time. */
   #refuseIfUseless(weight: number, options: AskOptions): void {
     const { priority, waitMsMax } = options;
     if (this.#isClosed) throw new UpstreamError('closed', 'the follower stops');
@@ -221,7 +229,7 @@ export class Upstream {
     });
   }
 
-  /** Nobody waits for it any more. */
+  /** Nobody waits for the answer any more. */
   #withdraw(read: SharedRead): void {
     if (this.budget.withdraw(read)) this.#reads.delete(read.question.body);
   }
@@ -248,7 +256,10 @@ export class Upstream {
       : readUpstreamAnswer(result, address);
   }
 
-  /** Tells breaker and budget how the request went, before the ticket's end lets others be sent. */
+  /**
+   * Reports the outcome to the circuit breaker and the budget. This happens before the ticket ends,
+   * because other requests are sent then.
+   */
   #judge(
     { result }: PostOutcome,
     answer: UpstreamAnswer | UpstreamError,
@@ -275,7 +286,9 @@ export class Upstream {
     }
   }
 
-  /** What the upstream charged; without an answer, the most that it may have. */
+  /**
+   * The weight that the upstream charged; without an answer, the maximum that it may have charged.
+   */
   #chargeFor(
     { question: { type }, weight }: SharedRead,
     exchange: PostOutcome,
@@ -283,7 +296,7 @@ export class Upstream {
   ): number {
     if (exchange.result instanceof UpstreamError) return weight;
     if (!(result instanceof UpstreamError)) return this.weights.ofRows(type, result.rows);
-    // A refusal has no items to pay for.
+    // A refusal has no rows, so only the base weight is charged.
     return exchange.result.status === 200 ? weight : this.weights.of(type);
   }
 
@@ -318,7 +331,7 @@ export class Upstream {
     this.#options.log.warn(`upstream ${this.#options.address.origin} ${what}`);
   }
 
-  /** Rejects what waits, and ends what is in flight. */
+  /** Rejects waiting questions, and ends requests in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#breaker.stop();
@@ -332,7 +345,7 @@ function wantedWeight(weight: number, { priority, asking }: AskOptions): WantedW
   return { weight, priority, keyIds: asking && [...asking.keyIds] };
 }
 
-/** The failure of an earlier request, which those after it are refused for at once. */
+/** The error for questions that are rejected at once because an earlier request failed. */
 function describeDown(reason: string): UpstreamError {
   const until = `it is tried again at most ${PROBE_MAX_MS} ms after each failure, until it answers`;
   return new UpstreamError('down', `not asked, since it failed before (${reason}): ${until}`);

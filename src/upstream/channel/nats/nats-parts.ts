@@ -1,7 +1,7 @@
 /**
- * An outcome on NATS, whose messages are bounded: the first message has the outcome as a line of JSON, and
- * the bytes that follow it are cut into as many messages as they need. Each message begins with a line
- * that names the transfer, since two followers may answer at the same time while one replaces the other.
+ * An outcome on NATS, where the size of a message is limited. The first message has the outcome as a line of
+ * JSON; the bytes that follow are cut into as many messages as necessary. Each message starts with a line
+ * that names the transfer: while a new follower replaces an old one, both may answer at the same time.
  *
  *   {"transfer": "4f1d22a0", "outcome": ..., "bytes": 7800000}, a line break, and the first bytes
  *   {"transfer": "4f1d22a0"}, a line break, and further bytes
@@ -10,13 +10,13 @@
 import { isJsonObject } from '../../../events/fields.ts';
 import { parseWantedMessage, type SentOutcome } from '../wanted-messages.ts';
 
-/** Small enough for other messages to get their turn in between. */
+/** Small enough that other messages can be sent in between. */
 const PART_BYTES_MAX = 256 << 10;
 /** More than any answer of an exchange has. */
 const BYTES_MAX = 1 << 26;
 const NEWLINE = 10;
 
-/** In order; the first one is too long if the outcome itself is. */
+/** The messages in order. If the outcome itself is too long, the first message is too long. */
 export function* cutOutcome(
   transfer: string,
   { outcome, bytes }: SentOutcome,
@@ -42,16 +42,16 @@ function lineOf(message: object): Buffer {
 
 interface Transfer {
   readonly outcome: unknown;
-  /** Undefined if nothing follows. */
+  /** Undefined if no bytes follow the outcome. */
   readonly bytes: Buffer | undefined;
   length: number;
 }
 
-/** Puts the messages together again. */
+/** Joins the messages of each transfer. */
 export class OutcomeParts {
   readonly #transfers = new Map<string, Transfer>();
 
-  /** The first outcome that is complete with this message; undefined if none is. */
+  /** The outcome, if this message completes it; otherwise undefined. */
   take(
     data: Uint8Array,
   ): { readonly outcome: unknown; readonly bytes: Buffer | undefined } | undefined {
@@ -71,7 +71,7 @@ export class OutcomeParts {
 
 function start(outcome: unknown, count: unknown): Transfer {
   const isCount = Number.isSafeInteger(count) && Number(count) >= 0 && Number(count) <= BYTES_MAX;
-  // Of one piece, since it is passed on as it is.
+  // One contiguous buffer, since the bytes are passed on unchanged.
   const bytes = isCount ? Buffer.allocUnsafeSlow(Number(count)) : undefined;
   return { outcome, bytes, length: 0 };
 }

@@ -1,5 +1,5 @@
 /**
- * The port on NATS, on subjects of the ledger's name:
+ * The channel on NATS. Its subjects contain the ledger's name:
  *
  *   perpinfo.NAME.wanted     a request, answered by the follower (nats-parts.ts)
  *   perpinfo.NAME.interest   batches of interest, to the follower
@@ -54,7 +54,7 @@ function portSubject({ name }: NatsLink, subject: PortSubject): string {
   return `perpinfo.${name}.${subject}`;
 }
 
-/** An outcome as it came, and the bytes that came with it. */
+/** An outcome before its form is checked, and the bytes that came with it. */
 interface CameOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;

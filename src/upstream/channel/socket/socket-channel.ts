@@ -1,6 +1,7 @@
 /**
- * A client's end of the port in a folder. It connects when it is first used, and again whenever the
- * connection is lost; what is unanswered is then sent again, since a want may be repeated.
+ * The client's side of the socket. It connects at its first use, and again whenever the connection
+ * is lost. After a new connection, unanswered requests are sent again: sending a request twice does
+ * no harm.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -31,17 +32,22 @@ import {
 } from '../wanted-messages.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
-/** Maximum length of the follower's line: an account of the exchange that is not recorded is in it. */
+/**
+ * Maximum length of a line of the follower. An account that is not recorded is part of such a line.
+ */
 const LINE_BYTES_MAX = 1 << 26;
 /** Entries per message, well within the follower's maximum length. */
 const INTERESTS_MAX = 1_000;
-/** A follower that reads nothing is sent no more interest: who asks for what is told again later. */
+/**
+ * If so many bytes are unread, no further interest is sent: clients ask for the same items again
+ * later.
+ */
 const UNREAD_BYTES_MAX = 1 << 20;
 
 const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the exchange');
 const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
 
-/** An outcome as it came, and the bytes that came with it. */
+/** An outcome before its form is checked, and the bytes that came with it. */
 interface CameOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;
@@ -60,7 +66,7 @@ export class SocketChannel implements WantedChannel {
   #isConnecting = false;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
-  /** Since when nobody has listened; undefined while connected, and before the first use. */
+  /** Since when no follower has listened; undefined while connected, and before the first use. */
   #absentSinceMs: number | undefined;
   #idNext = 1;
 
@@ -95,7 +101,7 @@ export class SocketChannel implements WantedChannel {
     });
   }
 
-  /** True if nobody has listened for longer than a restart takes. */
+  /** True if no follower has listened for longer than a restart takes. */
   get #isAbsent(): boolean {
     const sinceMs = this.#absentSinceMs;
     return sinceMs !== undefined && performance.now() - sinceMs > ABSENT_MS_MAX;
@@ -180,7 +186,7 @@ export class SocketChannel implements WantedChannel {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    // What was written last is still sent.
+    // The last messages are still sent.
     this.#socket?.end();
     this.#settleAll(NO_FOLLOWER);
   }

@@ -1,6 +1,6 @@
 /**
- * Messages on a socket: one line of JSON each. Bytes that are only passed on follow their line as they are,
- * so that nobody has to parse them; the line then says how many there are, in `bytes`.
+ * Messages on a socket. Each message is one line of JSON. Bytes that are passed on unchanged follow
+ * their line, so that no process has to parse them; `bytes` in the line is their number.
  */
 
 import type { Socket } from 'node:net';
@@ -17,11 +17,11 @@ const NEWLINE = 10;
 export interface MessageReaderOptions {
   /** Maximum length of a line. */
   readonly lineBytesMax: number;
-  /** Lines that are not objects are left out. */
+  /** Called for each message. Lines that are not JSON objects are ignored. */
   take(message: JsonObject, bytes: Buffer | undefined): void;
 }
 
-/** Calls back with each message that a socket brings; destroys the socket at one that is too long. */
+/** Calls back with each message of a socket; destroys the socket if a message is too long. */
 export function readSocketMessages(socket: Socket, options: MessageReaderOptions): void {
   const reader = new MessageReader(options);
   socket.on('data', (chunk: Buffer) => {
@@ -37,17 +37,17 @@ interface Following {
 
 class MessageReader {
   readonly #options: MessageReaderOptions;
-  /** What has come of the line. */
+  /** The part of the line that has arrived. */
   #line: Buffer[] = [];
   #lineBytes = 0;
-  /** What has come of the bytes after a line; undefined while a line is read. */
+  /** The part of the bytes after a line that has arrived; undefined while a line is read. */
   #following: Following | undefined;
 
   constructor(options: MessageReaderOptions) {
     this.#options = options;
   }
 
-  /** False if something is too long. */
+  /** False if the line or the bytes after it are too long. */
   read(chunk: Buffer): boolean {
     let rest = chunk;
     while (rest.length > 0) {
@@ -59,7 +59,7 @@ class MessageReader {
     return true;
   }
 
-  /** The number of bytes taken; undefined if something is too long. */
+  /** The number of bytes read; undefined if the message is too long. */
   #readLine(chunk: Buffer): number | undefined {
     const end = chunk.indexOf(NEWLINE);
     const part = end === -1 ? chunk : chunk.subarray(0, end);
@@ -80,9 +80,9 @@ class MessageReader {
       this.#options.take(message, undefined);
       return true;
     }
-    // No answer is empty.
+    // Every answer has at least one byte.
     if (!Number.isSafeInteger(count) || count < 1 || count > FOLLOWING_BYTES_MAX) return false;
-    // Of one piece, since it is passed on as it is.
+    // One contiguous buffer, since the bytes are passed on unchanged.
     this.#following = { message, bytes: Buffer.allocUnsafeSlow(count), length: 0 };
     return true;
   }

@@ -1,4 +1,7 @@
-/** The follower's end of the port in a folder: a Unix socket that only this user may connect to. */
+/**
+ * The follower's side of the socket: a Unix socket in the ledger's folder, which only this user may
+ * connect to.
+ */
 
 import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -18,14 +21,14 @@ import {
 } from '../wanted-messages.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
-/** How often clients get a report. */
+/** How often the follower sends its report to all clients. */
 const REPORT_MS = 1_000;
 /** Maximum length of a client's line: a forwarded question, or a batch of interest. */
 const LINE_BYTES_MAX = 1 << 20;
 /** Maximum number of bytes that a client may leave unread. */
 const UNREAD_BYTES_MAX = 1 << 26;
 
-/** Listens in the folder of the ledger; the socket that an earlier follower left is replaced. */
+/** Listens in the folder of the ledger. The socket of an earlier follower is replaced. */
 export async function listenOnWantedSocket(
   folder: string,
   handler: WantedHandler,
@@ -47,7 +50,7 @@ export async function listenOnWantedSocket(
       clearInterval(timer);
       for (const socket of clients) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
-      // Not the socket of a follower that has replaced this one.
+      // Do not remove the socket of a follower that has replaced this follower.
       if (statSync(file, { throwIfNoEntry: false })?.ino === ino) rmSync(file, { force: true });
     },
   };
@@ -56,7 +59,7 @@ export async function listenOnWantedSocket(
 function listenAt(server: Server, socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Exclusive: a worker of a cluster would otherwise listen through its primary.
+    // Without `exclusive`, a worker of a cluster would listen through its primary process.
     server.listen({ path: socketPath, exclusive: true }, () => {
       server.off('error', reject);
       resolve();
@@ -67,7 +70,7 @@ function listenAt(server: Server, socketPath: string): Promise<void> {
 function serveClient(socket: Socket, handler: WantedHandler, clients: Set<Socket>): void {
   const requests = new ClientRequests(socket, handler);
   clients.add(socket);
-  // The client sees the end of the connection, and connects again.
+  // The client notices that the connection is closed, and connects again.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => clients.delete(socket));
   readSocketMessages(socket, {
@@ -90,7 +93,10 @@ class ClientRequests {
   readonly #socket: Socket;
   readonly #handler: WantedHandler;
   #inFlight = 0;
-  /** Answers that wait for the one before, so that other messages need not wait for all of them. */
+  /**
+   * The last long answer. Long answers are sent one after the other, so that short messages can be
+   * sent in between.
+   */
   #lastSent: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
 
@@ -122,7 +128,10 @@ class ClientRequests {
     writeSocketMessage(this.#socket, { id, outcome }, bytes);
   }
 
-  /** A client that reads slowly does not lose its connection for answers that it has asked for. */
+  /**
+   * Waits until the client has read the earlier answers: a slow client must not lose its connection
+   * because of answers that it asked for.
+   */
   async #sendInTurn(id: unknown, sent: SentOutcome, length: number): Promise<void> {
     if (this.#waitingBytes + length > UNREAD_BYTES_MAX) {
       this.#send(id, { outcome: busy(`answers of ${this.#waitingBytes} bytes are not read yet`) });
@@ -139,7 +148,7 @@ class ClientRequests {
   }
 }
 
-/** Resolves when the client has read most of what was written, or has gone. */
+/** Resolves when the client has read most of the written bytes, or has disconnected. */
 async function untilRead(socket: Socket): Promise<void> {
   if (!socket.writableNeedDrain) return;
   await new Promise<void>((resolve) => {

@@ -1,11 +1,14 @@
-/** Answers that are kept for a short time, bounded in number and size. */
+/** A cache of answers with a TTL, and with limits on their number and size. */
 
 import type { Clock } from '../limits/clock.ts';
 
 const ANSWERS_MAX = 10_000;
 const BYTES_MAX = 32 << 20;
 
-/** Bytes that are only passed on, and the rows of the list that they are, if they are one. */
+/**
+ * An answer that is passed on without parsing. `rows` is the number of rows, if the answer is a
+ * list.
+ */
 export interface PassedAnswer {
   readonly bytes: Buffer;
   readonly rows: number | undefined;
@@ -19,7 +22,7 @@ interface CachedAnswer {
 export class AnswerCache {
   readonly #ttlMs: number;
   readonly #clock: Clock;
-  /** By question. All are kept equally long, so the oldest come first. */
+  /** By question. All answers have the same TTL, so the oldest answers come first. */
   readonly #answers = new Map<string, CachedAnswer>();
   #bytes = 0;
 
@@ -45,7 +48,7 @@ export class AnswerCache {
     this.#evict();
   }
 
-  /** Drops what has expired, and the oldest where there is too much. */
+  /** Removes expired answers, and the oldest answers if there are too many. */
   #evict(): void {
     const nowMs = this.#clock.nowMs();
     for (const [question, { untilMs }] of this.#answers) {

@@ -1,10 +1,11 @@
 /**
- * The words of messages that are no text of an upstream: our own, those of Node and of its HTTP client. Where
- * the address of an upstream has such a word in it, the message would be unreadable without it, and shows
- * nothing with it: it is the same for every upstream.
+ * Words of error messages that do not come from an upstream: our own messages, and those of Node
+ * and its HTTP client. If the secret part of an upstream's address contains one of these words, the
+ * word is still shown in our messages. Otherwise the messages would be unreadable. The word reveals
+ * nothing, because it is the same for every upstream.
  */
 
-/** As long as a piece of a secret, or longer; in lower case. */
+/** In lower case. Each word is at least as long as a piece of a secret. */
 const FIXED_WORDS: ReadonlySet<string> = new Set(
   `
   account accounts address again answer answered answers asked attempted before budget cannot certificate
@@ -18,11 +19,14 @@ const FIXED_WORDS: ReadonlySet<string> = new Set(
     .filter((word) => word !== ''),
 );
 
-/** What may come before and after a word of a sentence, and seldom does within an address or a key. */
+/**
+ * Characters before and after a word of a sentence. They seldom stand around a word within an
+ * address or a key.
+ */
 const BEFORE = /^[\s("]?$/;
 const AFTER = /^[\s).,:;"]?$/;
 
-/** Whether a part of a text, in lower case, lies within one such word that stands apart. */
+/** Whether a part of a text (in lower case) lies within one of these words, as a separate word. */
 export function isInFixedWord(text: string, start: number, end: number): boolean {
   let from = start;
   let to = end;

@@ -1,4 +1,4 @@
-/** JSON that an upstream pushes compressed: a text with the base64 of raw DEFLATE. */
+/** Reads JSON that an upstream pushes compressed: a text with the base64 of raw DEFLATE. */
 
 import { inflateRawSync } from 'node:zlib';
 import { parseUpstreamJson } from './upstream-json.ts';
@@ -7,7 +7,7 @@ const INFLATED_BYTES_MAX = 8 << 20;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const GROUP_LENGTH = 4;
 
-/** Why a text cannot be inflated; `found` names what is wrong. */
+/** Why a text cannot be inflated. `found` describes the wrong content. */
 export class InflateError extends Error {
   readonly found: string;
   readonly expected: string;

@@ -1,13 +1,13 @@
 /**
- * Checks that bytes are JSON, and counts the rows of a list, without building a value of them: by a table
- * of states, one byte after the other, so that the work can be cut anywhere.
+ * Checks that bytes are JSON, and counts the rows of a list, without building a value. A state
+ * table is followed byte by byte, so that the work can be interrupted after any byte.
  */
 
 import { JSON_DEPTH_MAX, NestingError } from './upstream-json.ts';
 
 const BYTES = 256;
 
-/** Where the scan is: what may come next. Bytes that lead nowhere lead to FAULT. */
+/** The states. A state says which bytes may come next; any other byte leads to FAULT. */
 const FAULT = 0;
 const VALUE = 1;
 /** After "[": a value or "]". */
@@ -16,10 +16,10 @@ const FIRST_ITEM = 2;
 const FIRST_NAME = 3;
 const NAME = 4;
 const COLON = 5;
-/** After a value that says itself where it ends. */
+/** After a value whose last byte ends it: a text, a list, an object or a word. */
 const END = 6;
 const MINUS = 7;
-/** The numbers that may end after this byte. */
+/** Parts of a number after which the number may end. */
 const ZERO = 8;
 const WHOLE = 9;
 const FRACTION = 10;
@@ -27,14 +27,17 @@ const EXPONENT = 11;
 const POINT = 12;
 const EXPONENT_MARK = 13;
 const EXPONENT_SIGN = 14;
-/** Six states each: inside of the text, after a backslash, and four for the digits of \u. */
+/**
+ * Six states for each of the two: inside of the text, after a backslash, and four for the digits of
+ * \u.
+ */
 const TEXT = 15;
 const NAME_TEXT = 21;
 /** The states of the letters of true, false and null. */
 const WORDS = 27;
 const STATES = 37;
 
-/** Instead of a state: what has to be done before the next state is known. */
+/** These values stand in the table instead of a state: an action that decides the next state. */
 const OPEN_LIST = 40;
 const OPEN_OBJECT = 41;
 const CLOSE_LIST = 42;
@@ -45,7 +48,7 @@ const SPACES = ' \t\r\n';
 const DIGITS = '0123456789';
 const HEXADECIMAL = `${DIGITS}abcdefABCDEF`;
 
-/** By state and byte: the next state, or what has to be done. */
+/** By state and byte: the next state, or an action. */
 const NEXT = createTable();
 
 function createTable(): Uint8Array {
@@ -121,21 +124,23 @@ export class JsonScan {
   readonly #isList: boolean[] = [];
   #state = VALUE;
   #at = 0;
-  /** The commas of the outermost list. */
+  /** Number of commas in the outermost list. */
   #commas = 0;
   #rows: number | undefined;
 
-  /** The bytes have to be UTF-8: that is not checked here. */
+  /** The bytes must be UTF-8; the caller checks this. */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
 
-  /** Of the list that the bytes are; undefined if they are something else, and before the end. */
+  /**
+   * Number of rows, if the bytes are a list; undefined otherwise, and before the end of the scan.
+   */
   get rows(): number | undefined {
     return this.#rows;
   }
 
-  /** Reads so many bytes more; true at the end. Throws a SyntaxError or a NestingError. */
+  /** Reads the next `count` bytes; true at the end. Throws a SyntaxError or a NestingError. */
   advance(count: number): boolean {
     const bytes = this.#bytes;
     const end = Math.min(bytes.length, this.#at + count);

@@ -1,4 +1,4 @@
-/** A question that is being asked, and everybody who waits for its answer. */
+/** A question that waits or is in flight, and all callers that wait for its answer. */
 
 import type { Asking } from '../asking.ts';
 import { isForClient, type Priority } from '../limits/priority.ts';
@@ -6,7 +6,7 @@ import type { Ticket, WaitingRequest } from '../limits/upstream-budget.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import type { UpstreamAnswer } from './upstream-answer.ts';
 
-/** One of those who wait. */
+/** A caller that waits for the answer. */
 export interface Reader {
   readonly priority: Priority;
   readonly asking?: Asking | undefined;
@@ -16,16 +16,16 @@ export interface Reader {
 
 export interface ReadQuestion {
   readonly type: string;
-  /** As it is sent; equal questions have equal texts. */
+  /** The text that is sent. Equal questions have equal texts. */
   readonly body: string;
-  /** The most that it can cost. */
+  /** The maximum weight that the question can cost. */
   readonly weight: number;
 }
 
 /** Who sends the question. */
 export interface ReadSender {
   send(ticket: Ticket): void;
-  /** Nobody waits any more. */
+  /** The read has ended: its callers have an answer or an error. */
   finished(): void;
 }
 
@@ -33,7 +33,7 @@ export class SharedRead implements WaitingRequest {
   readonly question: ReadQuestion;
   priority: Priority;
   isSent = false;
-  /** Requests that were sent for it. */
+  /** Number of requests that were sent for this read. */
   attempts = 0;
   readonly #readers = new Set<Reader>();
   readonly #sender: ReadSender;
@@ -48,13 +48,13 @@ export class SharedRead implements WaitingRequest {
     return this.question.weight;
   }
 
-  /** Of all who wait; undefined if it is for no key. */
+  /** The keys of all waiting callers; undefined if the read is for no key. */
   get keyIds(): readonly string[] | undefined {
     const keyIds = [...this.#readers].flatMap(({ asking }) => [...(asking?.keyIds ?? [])]);
     return keyIds.length === 0 ? undefined : keyIds;
   }
 
-  /** The upstream has charged for it, or may have. */
+  /** Notes that the upstream has charged for the question, or may have. */
   noteSent(): void {
     for (const { asking } of this.#readers) if (asking !== undefined) asking.isSent = true;
   }
@@ -67,7 +67,7 @@ export class SharedRead implements WaitingRequest {
     this.#readers.add(reader);
   }
 
-  /** False if nobody is left. */
+  /** False if no caller is left. */
   remove(reader: Reader): boolean {
     this.#readers.delete(reader);
     return this.#readers.size > 0;
@@ -91,7 +91,7 @@ export class SharedRead implements WaitingRequest {
     }
   }
 
-  /** Rejects those who cannot wait, clients; false if nobody is left. */
+  /** Rejects callers that are clients, because clients cannot wait; false if no caller is left. */
   rejectClients(error: UpstreamError): boolean {
     for (const reader of this.#take(({ priority }) => isForClient(priority))) reader.reject(error);
     return this.#readers.size > 0;

@@ -1,11 +1,14 @@
-/** Long work in slices, between which others get their turn; of several works one at a time. */
+/**
+ * Runs long work in short slices, so that other work can run in between. Only one long work runs at
+ * a time.
+ */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long a slice may take before the next step is left to another one. */
+/** How long a slice may take before the event loop continues with other work. */
 const SLICE_MS = 4;
 
-/** A small part of a work; true if that was the last one. */
+/** Does a small part of the work; true if the work is complete. */
 export type WorkStep = () => boolean;
 
 export class SlicedWork {
@@ -21,7 +24,7 @@ export class SlicedWork {
 
 async function runInSlices(step: WorkStep): Promise<void> {
   for (;;) {
-    // The turn before may have been long.
+    // The current turn of the event loop may already have been long.
     await nextTurn();
     const endMs = performance.now() + SLICE_MS;
     while (performance.now() < endMs) if (step()) return;

@@ -1,4 +1,6 @@
-/** Reads a response of the upstream: what counts as an answer, and what each refusal means. */
+/**
+ * Reads a response of the upstream: decides what is a valid answer, and what each refusal means.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import type { UpstreamAddress } from '../upstream-address.ts';
@@ -8,17 +10,17 @@ import { JsonScan } from './json-scan.ts';
 import type { SlicedWork } from './sliced-work.ts';
 import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 
-/** Statuses of a proxy whose server does not answer. */
+/** Statuses that a proxy sends if the server behind it does not answer. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-/** What is looked through at a time, well within a millisecond. */
+/** Number of bytes that are checked at a time; this takes well under a millisecond. */
 const STEP_BYTES = 64 << 10;
 
-/** An answer that has been checked: it is JSON, and repeats no key. */
+/** An answer that has been checked: it is JSON, and does not contain a key of ours. */
 export class UpstreamAnswer {
-  /** As the upstream wrote them, without a byte order mark. */
+  /** The bytes that the upstream sent, without a byte order mark. */
   readonly bytes: Buffer;
-  /** Of the list that it is; undefined if it is something else. */
+  /** Number of rows, if the answer is a list; otherwise undefined. */
   readonly rows: number | undefined;
   #json: { readonly value: unknown } | undefined;
 
@@ -32,19 +34,19 @@ export class UpstreamAnswer {
     return this.bytes.toString();
   }
 
-  /** Parsed when somebody needs it: an answer that is only passed on never is. */
+  /** Parsed at the first use. An answer that is only passed on is never parsed. */
   get json(): unknown {
     this.#json ??= { value: JSON.parse(this.text) };
     return this.#json.value;
   }
 }
 
-/** Whether the response shows that the upstream itself reads requests. */
+/** Whether the response shows that the upstream itself, and not only a proxy, reads requests. */
 export function showsLife({ status }: HttpResponse): boolean {
   return !GATEWAY_STATUSES.includes(status);
 }
 
-/** Texts of the response are in an error only as the address shows them. */
+/** Errors quote the response only with secrets hidden. */
 export function readUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
@@ -62,7 +64,7 @@ export function readUpstreamAnswer(
   }
 }
 
-/** The same for an answer that is only passed on: it is checked in slices, and not parsed. */
+/** The same for an answer that is passed on: the answer is checked in slices, and not parsed. */
 export async function checkUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
@@ -81,7 +83,7 @@ export async function checkUpstreamAnswer(
       from += STEP_BYTES;
       return isRepeating || scan.advance(STEP_BYTES);
     };
-    // Most answers are short, and do not wait for a long one.
+    // Most answers are short, and must not wait for the check of a long answer.
     if (bytes.length > STEP_BYTES || !look()) await work.run(look);
     return isRepeating ? REPEATS_KEY : new UpstreamAnswer(bytes, scan.rows);
   } catch (error) {
@@ -91,20 +93,23 @@ export async function checkUpstreamAnswer(
 
 const REPEATS_KEY = new UpstreamError('malformed', 'the response repeats the key of the request');
 
-/** Throws if it is not UTF-8. */
+/** The bytes without a byte order mark. Throws if they are not UTF-8. */
 function requireText(body: Buffer): Buffer {
   if (!isUtf8(body)) throw new SyntaxError('it is not UTF-8');
   const isMarked = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
   return isMarked ? body.subarray(BYTE_ORDER_MARK.length) : body;
 }
 
-/** Without the cause, which quotes the response. */
+/** The cause is left out, because it quotes the response. */
 function describeFault({ length }: Buffer, error: unknown): UpstreamError {
   const fault = error instanceof NestingError ? error.message : 'not JSON';
   return new UpstreamError('malformed', `the response of ${length} bytes is ${fault}`);
 }
 
-/** Why its body is no answer; undefined if it may be one. */
+/**
+ * Why the status or the headers show that the response is not an answer; undefined if it may be an
+ * answer.
+ */
 function refuseHead(response: HttpResponse, address: UpstreamAddress): UpstreamError | undefined {
   if (response.status !== 200) return refuseStatus(response, address);
   const fault = findHeaderFault(response, address);
@@ -134,7 +139,9 @@ function kindOf(status: number): UpstreamErrorKind {
   return status >= 500 ? 'server' : 'refused';
 }
 
-/** In seconds; the form with a date depends on two clocks, and is left out. */
+/**
+ * Retry-After in milliseconds. The form with a date is ignored, because it depends on two clocks.
+ */
 function readRetryAfter({ headers }: HttpResponse): number | undefined {
   const text = String(headers['retry-after'] ?? '');
   return /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined;

@@ -1,6 +1,9 @@
-/** JSON of an upstream: nothing that is nested deeper than any answer gets to those who read it. */
+/** Parses JSON of an upstream, and refuses JSON that is nested deeper than any real answer. */
 
-/** Answers have about ten levels; functions that recurse into a value fail at some thousands. */
+/**
+ * Answers have about ten levels. Recursive functions overflow the stack at some thousands of
+ * levels.
+ */
 export const JSON_DEPTH_MAX = 64;
 
 export class NestingError extends Error {

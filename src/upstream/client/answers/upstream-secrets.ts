@@ -1,13 +1,14 @@
 /**
- * What is secret about an upstream, and texts without it. A text may hold a secret as it is written, in
- * another case, escaped for an address, for JSON or for HTML, or cut: so every piece of one is hidden.
+ * Finds and hides the secrets of an upstream's address in texts. A text may contain a secret in
+ * another case, escaped for a URL, for JSON or for HTML, or cut. So every piece of a secret is
+ * hidden.
  */
 
 import { isInFixedWord } from './fixed-words.ts';
 
-/** Shorter parts of a path, such as "info" and "v1", are no secret, and occur in any text. */
+/** Shorter parts of a path, such as "info" and "v1", are not secret, and occur in any text. */
 const PIECE_LENGTH = 6;
-/** A shorter text, such as a word, may be in an answer by chance. */
+/** A shorter text, such as a word, may occur in an answer by chance. */
 const KEY_LENGTH_MIN = 16;
 const KEY_CHARACTERS_MIN = 8;
 const ADDRESS = /^0x[\da-f]{40}$/i;
@@ -25,7 +26,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-/** A text, and for each of its characters where it starts and ends in the text as it was written. */
+/** A text, and for each of its characters the start and the end in the original text. */
 interface Located {
   readonly text: string;
   readonly starts: readonly number[];
@@ -35,9 +36,11 @@ interface Located {
 export class UpstreamSecrets {
   /** Every piece of each secret, in lower case. */
   readonly #pieces = new Set<string>();
-  /** The forms in which a key may be in an answer. */
+  /** The forms in which an answer may contain a key. */
   readonly #forms: readonly string[];
-  /** The most bytes that one of them takes: each character may be escaped as \u and four digits. */
+  /**
+   * Maximum number of bytes of such a form: each character may be escaped as \u and four digits.
+   */
   readonly #formBytesMax: number;
 
   constructor(secrets: readonly string[]) {
@@ -51,12 +54,12 @@ export class UpstreamSecrets {
     this.#formBytesMax = 6 * Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
-  /** A text of the upstream, with three stars for each piece of a secret. */
+  /** A text of the upstream, with "***" for each piece of a secret. */
   hide(text: string): string {
     return this.#hide(text, () => false);
   }
 
-  /** A text of our own that may quote the upstream: its own words stay. */
+  /** A text of ours that may quote the upstream: fixed words of our messages are not hidden. */
   hideInOwn(text: string): string {
     return this.#hide(text, isInFixedWord);
   }
@@ -77,7 +80,7 @@ export class UpstreamSecrets {
     return shown + text.slice(from);
   }
 
-  /** How long the run of pieces is that starts here. */
+  /** Length of the secret text that starts at `start`; 0 if no piece of a secret starts there. */
   #lengthAt(plain: string, start: number): number {
     let end = start;
     for (let at = start; at <= Math.max(start, end); at++) {
@@ -87,8 +90,7 @@ export class UpstreamSecrets {
   }
 
   /**
-   * Whether an answer repeats a key that starts within a part of it; texts that are too short to be one do
-   * not count.
+   * Whether a key starts in this part of an answer. Texts that are too short for a key are ignored.
    */
   isIn(whole: Buffer, from = 0, to = whole.length): boolean {
     const answer = whole.subarray(from, to + this.#formBytesMax);
@@ -114,7 +116,10 @@ function unitOf(hexadecimal: string): string {
   return String.fromCharCode(Number.parseInt(hexadecimal, 16));
 }
 
-/** In lower case, without escapes; each character stands for a byte, since an escape may be for one. */
+/**
+ * The text in lower case, without escapes. Each character stands for a byte, since an escape may
+ * stand for a single byte.
+ */
 function unescapeWhole(text: string): Located {
   let located = locate(text);
   for (let count = 0; count < ESCAPES_MAX && /[%\\&]/.test(located.text); count++) {
