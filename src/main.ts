@@ -8,11 +8,11 @@ import { ALL_SETTINGS } from './cli/all-settings.ts';
 import { type Command, formatHelp } from './cli/command.ts';
 import { loadAllCommands, loadCommand, loadCommandGroup } from './cli/commands.ts';
 import { OutputError, Terminal } from './cli/terminal.ts';
-import { adviseOn } from './config/advice.ts';
 import { readPackageVersion } from './config/package-version.ts';
 import { readCommandSettings, splitArguments } from './config/read-settings.ts';
+import { listSettingWarnings } from './config/setting-warnings.ts';
+import { findUnknownVariables } from './config/unknown-variables.ts';
 import { UsageError } from './config/usage-error.ts';
-import { findUnknownVariables } from './config/variables.ts';
 
 /** Ledgers, keys and backups are for their user alone; LMDB and sockets take no mode of ours. */
 process.umask(0o077);
@@ -101,7 +101,7 @@ async function runCommand(
   checkPositionals(command, positionals);
   if (!isPartOfService(command)) {
     warn(findUnknownVariables(ALL_SETTINGS), terminal);
-    warn(adviseOn(command.settings, settings, line.flags), terminal);
+    warn(listSettingWarnings(command.settings, settings, line.flags), terminal);
   }
   handleSignals(command);
   await command.run({ settings, positionals, terminal, signal: stop.signal });

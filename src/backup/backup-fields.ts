@@ -2,7 +2,7 @@
 
 import type { Key } from '../access/keys.ts';
 import { BUDGET_EXPECTED, type Budget, isBudget } from '../config/budget.ts';
-import { isLabel, LABEL_EXPECTED } from '../config/label.ts';
+import { isLabel, LABEL_EXPECTED } from '../config/key-label.ts';
 import { type FieldReader, isJsonObject, readObject } from '../events/fields.ts';
 import { Refusal } from '../events/refusal.ts';
 import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format.ts';

@@ -6,7 +6,7 @@
 import { copyFileSync, constants as fileConstants, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Key } from '../access/keys.ts';
-import { formatLabel } from '../config/label.ts';
+import { formatLabel } from '../config/key-label.ts';
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, isUnavailable, type Ledger, LedgerError } from '../ledger/ledger.ts';
 import { stateDigest } from '../replica/replica.ts';

@@ -15,7 +15,7 @@ import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Call, Command } from './command.ts';
-import { warnIfFolderIsOpen } from './open-folder.ts';
+import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
 import { reportReplay } from './replay-report.ts';
 
 const settings = FEED_SETTINGS;
@@ -42,7 +42,7 @@ export const append: Command<typeof settings> = {
   async run(call) {
     checkFeedSettings(call.settings);
     const input = await openInput(call.positionals[0]);
-    warnIfFolderIsOpen(call.settings.data, call.terminal);
+    warnIfOthersCanReadFolder(call.settings.data, call.terminal);
     const waiting = (message: string) => call.terminal.say(message);
     const opening = openStorageWriter(call.settings, waiting);
     const storage = await unlessStopped(opening, call.signal);

@@ -9,7 +9,7 @@ import { openStorage } from '../replica/storage.ts';
 import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
 import { unlessStopped } from '../service/stop-deadline.ts';
 import type { Command } from './command.ts';
-import { warnIfFolderIsOpen } from './open-folder.ts';
+import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
 import { ARCHIVE_COMMAND_SETTINGS } from './settings.ts';
 
 const settings = {
@@ -36,7 +36,7 @@ export const archive: Command<typeof settings> = {
       throw new UsageError(['--data: got nothing, expected the folder for the archive']);
     }
     // A service that started this process has warned.
-    if (process.connected === undefined) warnIfFolderIsOpen(chosen.data, terminal);
+    if (process.connected === undefined) warnIfOthersCanReadFolder(chosen.data, terminal);
     const orphaned = abortWithParent();
     const waiting = (message: string) => terminal.say(message);
     const stop = AbortSignal.any([signal, orphaned]);

@@ -11,7 +11,7 @@ import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
 import { openStorage } from '../replica/storage.ts';
 import type { Command } from './command.ts';
-import { warnIfFileIsOpen } from './open-folder.ts';
+import { warnIfOthersCanReadFile } from './permission-warnings.ts';
 import { reportSteps } from './replay-report.ts';
 
 const settings = { ...STORAGE_SETTINGS, ...BACKUP_SETTINGS };
@@ -29,7 +29,7 @@ export const backup: Command<typeof settings> = {
   async run({ settings: chosen, terminal, signal }) {
     const file = chosen.backupTo;
     checkPlace(file, chosen.data);
-    warnIfFileIsOpen(file, terminal);
+    warnIfOthersCanReadFile(file, terminal);
     const storage = await openStorage(chosen);
     try {
       const keys = chosen.withoutKeys ? undefined : await readKeys(chosen);

@@ -5,11 +5,11 @@ import { isName, KeyError, NAME_EXPECTED } from '../access/keys.ts';
 import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
 import { KEY_SETTINGS } from '../access/settings.ts';
 import { formatBudget } from '../config/budget.ts';
-import { formatLabel } from '../config/label.ts';
+import { formatLabel } from '../config/key-label.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import type { Command } from './command.ts';
-import { warnIfFolderIsOpen } from './open-folder.ts';
+import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
 
 async function withKeys<K extends KeyReader, T>(
   opening: Promise<K>,
@@ -40,7 +40,7 @@ export const keysCreate: Command<typeof createSettings> = {
       requireName('--key', key);
       refuseTerms({ label, budget, expires });
     }
-    warnIfFolderIsOpen(settings.data, terminal);
+    warnIfOthersCanReadFolder(settings.data, terminal);
     await withKeys(openKeys(settings, { create: key === undefined }), async (store) => {
       const { id, secret, name } =
         key === undefined

@@ -6,7 +6,7 @@ import { UsageError } from '../config/usage-error.ts';
 import { BLOCK_SETTINGS } from '../feed/settings.ts';
 import { STORAGE_SETTINGS } from '../ledger/settings.ts';
 import type { Command } from './command.ts';
-import { warnIfFolderIsOpen } from './open-folder.ts';
+import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
 import { reportSteps } from './replay-report.ts';
 
 const settings = {
@@ -32,7 +32,7 @@ export const restore: Command<typeof settings> = {
         '--data DIR is required: restore to a folder, then copy it to NATS with perpinfo copy',
       ]);
     }
-    warnIfFolderIsOpen(data, terminal);
+    warnIfOthersCanReadFolder(data, terminal);
     const done = await restoreBackup({
       ...{ file, data, blockBytesMax },
       ...reportSteps({ terminal, signal }),

@@ -11,9 +11,9 @@ import {
   type Setting,
   type SettingValues,
 } from './setting.ts';
+import { isInjected } from './unknown-variables.ts';
 import { UsageError } from './usage-error.ts';
 import { readValueFile } from './value-file.ts';
-import { isInjected } from './variables.ts';
 
 export interface CommandLine {
   /** Flag to value; undefined if the value is missing. */

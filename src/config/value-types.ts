@@ -2,7 +2,7 @@
 
 import { ADDRESS_EXPECTED, type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
-import { isLabel, LABEL_EXPECTED } from './label.ts';
+import { isLabel, LABEL_EXPECTED } from './key-label.ts';
 import {
   describeAddressFault,
   NATS_ADDRESS_EXPECTED,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_SETTINGS } from '../../src/access/settings.ts';
-import { formatLabel } from '../../src/config/label.ts';
+import { formatLabel } from '../../src/config/key-label.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 
 const readLabel = (label: string) =>

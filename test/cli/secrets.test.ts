@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ALL_DECLARATIONS } from '../../src/cli/all-settings.ts';
-import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
+import { listSettingWarnings } from '../../src/config/setting-warnings.ts';
 import { FOLLOW_CHOICE_SETTINGS, UPSTREAM_HEADER_SETTINGS } from '../../src/upstream/settings.ts';
 import { createPlaces, run, start } from '../../tools/harness/program.ts';
 
@@ -119,7 +119,7 @@ for (const [name, argv, isSecret] of EXPOSED) {
   test(`${argv.join(' ')} is ${isSecret ? 'a' : 'no'} reason to warn`, () => {
     const declared = { [name]: ALL_DECLARATIONS[name] };
     const { flags } = splitArguments(argv, declared);
-    const advice = adviseOn(declared, { [name]: undefined }, flags, {});
+    const advice = listSettingWarnings(declared, { [name]: undefined }, flags, {});
     assert.equal(advice.length, isSecret ? 1 : 0);
     if (!isSecret) return;
     assert.match(

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { ALL_DECLARATIONS, ALL_SETTINGS } from '../../src/cli/all-settings.ts';
-import { adviseOn } from '../../src/config/advice.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
-import { findUnknownVariables } from '../../src/config/variables.ts';
+import { listSettingWarnings } from '../../src/config/setting-warnings.ts';
+import { findUnknownVariables } from '../../src/config/unknown-variables.ts';
 import { ADMIN_SETTINGS, LISTEN_SETTINGS } from '../../src/service/settings.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { done, run } from '../../tools/harness/program.ts';
@@ -79,7 +79,7 @@ test('a command runs in a cluster without a word, and with a misspelt variable w
 test('a variable for NATS is a warning where the ledger is in a folder', () => {
   const variables = { PERPINFO_NATS_CREDS: 'file' };
   const advise = (values: object) =>
-    adviseOn(ALL_DECLARATIONS, { natsCreds: 'file', ...values }, new Map(), variables);
+    listSettingWarnings(ALL_DECLARATIONS, { natsCreds: 'file', ...values }, new Map(), variables);
   const ignored =
     'the variable PERPINFO_NATS_CREDS is ignored: the ledger is in a folder, not on NATS';
   assert.deepEqual(advise({ data: 'd', ledger: undefined }), [ignored]);
@@ -96,7 +96,7 @@ test('a variable for a part that the service has not is a warning, also one that
   };
   const given = { keepDays: 5, upstreamHeader: {}, archiveDays: 5 };
   const advise = (values: object) =>
-    adviseOn(ALL_DECLARATIONS, { ...given, ...values }, new Map(), variables);
+    listSettingWarnings(ALL_DECLARATIONS, { ...given, ...values }, new Map(), variables);
   const none = { feed: undefined, follow: undefined, archive: false };
   const unfollowed =
     'the variable PERPINFO_UPSTREAM_HEADER_FILE is ignored: this service follows no exchange, without --follow';

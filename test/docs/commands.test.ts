@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL_DECLARATIONS, ALL_SETTINGS } from '../../src/cli/all-settings.ts';
 import { loadAllCommands, loadCommand } from '../../src/cli/commands.ts';
-import { adviseOn } from '../../src/config/advice.ts';
 import { splitArguments } from '../../src/config/read-settings.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { flagsOf, listSettings, variableOf, variablesOf } from '../../src/config/setting.ts';
+import { listSettingWarnings } from '../../src/config/setting-warnings.ts';
 import { fencedBlocks, listDocuments, readDocument } from './documents.ts';
 
 /** Up to what the shell reads itself: a pipe, a redirection, a comment, the end of the line. */
@@ -44,7 +44,7 @@ test('every command that is shown exists, with its flags, and shows a key or a p
     const values = Object.fromEntries(
       Object.keys(command.settings).map((name) => [name, undefined]),
     );
-    assert.deepEqual(adviseOn(command.settings, values, flags, {}), [], line);
+    assert.deepEqual(listSettingWarnings(command.settings, values, flags, {}), [], line);
   }
 });
 
@@ -53,7 +53,7 @@ test('an address with a key in it is noticed among the commands', () => {
   const [line] = findShown(block);
   assert.equal(line, 'serve --data ./data --follow https://host/VENDOR-KEY');
   const { flags } = splitArguments(readWords(line), ALL_DECLARATIONS);
-  assert.equal(adviseOn(ALL_DECLARATIONS, { follow: undefined }, flags, {}).length, 1);
+  assert.equal(listSettingWarnings(ALL_DECLARATIONS, { follow: undefined }, flags, {}).length, 1);
 });
 
 test('variables that the documents show are read', () => {

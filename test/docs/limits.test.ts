@@ -54,12 +54,14 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/transport/lane/fast-lane.ts TURN_READS_MAX'],
     ['bytes', 'http/transport/connections/shared-reads.ts READ_BYTES'],
   ],
-  'requests without a known key, path or method': [['count', 'http/answering/peer.ts PROBES_MAX']],
+  'requests without a known key, path or method': [
+    ['count', 'http/answering/requesting-client.ts PROBES_MAX'],
+  ],
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
   'refusals that the key does not pay for': [
-    ['count', 'http/answering/refusal-pace.ts INTERVAL_REFUSALS_MAX'],
-    ['ms', 'http/answering/refusal-pace.ts INTERVAL_MS'],
+    ['count', 'http/answering/refusal-rate-limit.ts INTERVAL_REFUSALS_MAX'],
+    ['ms', 'http/answering/refusal-rate-limit.ts INTERVAL_MS'],
   ],
   'requests that wait for a height': [
     ['count', 'replica/live-state.ts WAITERS_MAX'],
@@ -92,7 +94,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'long answers about the past at the same time': [
     ['count', 'http/answering/past-answers.ts LONG_MAX'],
   ],
-  'time until a long answer is ready': [['ms', 'http/answering/abandonment.ts ANSWER_MS_MAX']],
+  'time until a long answer is ready': [['ms', 'http/answering/cancellation.ts ANSWER_MS_MAX']],
   'further requests read while an answer is pending': [
     ['bytes', 'http/transport/connections/client-connection.ts READ_AHEAD_BYTES_MAX'],
   ],
@@ -108,7 +110,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/read-question.ts UNKNOWN_TYPES_MAX'],
     ['count', 'info/read-question.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
-  'log lines about clients': [['count', 'http/answering/bounded-log.ts LINES_MAX']],
+  'log lines about clients': [['count', 'http/answering/rate-limited-log.ts LINES_MAX']],
   'log lines that cannot be written': [['bytes', 'service/logging/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
   subscriptions: [['count', 'pushSubscriptionsMax']],

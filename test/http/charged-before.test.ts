@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { AbandonedAnswer } from '../../src/http/answering/abandonment.ts';
+import { CancelledAnswer } from '../../src/http/answering/cancellation.ts';
 import { LongAnswers } from '../../src/http/answering/long-answers.ts';
 import { PastAnswers } from '../../src/http/answering/past-answers.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -66,7 +66,7 @@ test('an answer that was begun again and again, because it is too long, is charg
   const tooLong = new RequestError('overloaded', 'users: too many', 'users');
   const outcomes = [
     { outcome: new RequestError('overloaded', 'too much is unread'), left: WEIGHT },
-    { outcome: new AbandonedAnswer(tooLong, Number.POSITIVE_INFINITY), left: 0 },
+    { outcome: new CancelledAnswer(tooLong, Number.POSITIVE_INFINITY), left: 0 },
   ];
   for (const { outcome, left } of outcomes) {
     context.mock.method(LongAnswers.prototype, 'write', async () => outcome);
@@ -83,7 +83,7 @@ for (const [what, question, workedMs, left] of [
   test(`of an answer ${what} that is given up, the time that was worked stays charged`, async (context) => {
     const ask = await startWithBudget(context);
     const refusal = new RequestError('not_ready', 'the service is stopping');
-    const outcome = async () => new AbandonedAnswer(refusal, workedMs);
+    const outcome = async () => new CancelledAnswer(refusal, workedMs);
     context.mock.method(LongAnswers.prototype, 'write', outcome);
     context.mock.method(PastAnswers.prototype, 'answer', outcome);
     assert.deepEqual(await ask(question), { status: 503, remaining: String(left) });

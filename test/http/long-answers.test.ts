@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
 import {
-  AbandonedAnswer,
-  Abandonment,
+  Cancellation,
+  CancelledAnswer,
   type Requester,
-} from '../../src/http/answering/abandonment.ts';
+} from '../../src/http/answering/cancellation.ts';
 import {
   isLong,
   type LongAnswer,
@@ -27,7 +27,7 @@ import type { StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';
 
 const ACCOUNTS = 1000;
-const REQUESTER: Requester = { keyId: 'key', abandonment: new Abandonment() };
+const REQUESTER: Requester = { keyId: 'key', cancellation: new Cancellation() };
 /** Not a pause between two slices. */
 const DEADLINE_MS = 30_000;
 const ANSWERS = 12;
@@ -102,7 +102,7 @@ test('a very long answer is refused if blocks come faster, and does not hold up 
     await nextTurn();
     simulator.next();
   }
-  assert.ok(outcome instanceof AbandonedAnswer);
+  assert.ok(outcome instanceof CancelledAnswer);
   assert.equal(outcome.workedOff(1000), 1000);
   assert.equal(outcome.refusal.code, 'overloaded');
   assert.match(
@@ -337,23 +337,23 @@ test('between two pauses are few accounts, on one dex and on all', () => {
 
 test('an answer that is given up is written no further, and its bytes serve the next', async () => {
   const { answers, slices } = createLongAnswers();
-  const abandonment = new Abandonment();
+  const cancellation = new Cancellation();
   const given = [askForMuch(), askFor(users)].map((question) =>
-    answers.write(question, undefined, { keyId: 'key', abandonment }),
+    answers.write(question, undefined, { keyId: 'key', cancellation }),
   );
   const next = answers.write(askFor(users), undefined, REQUESTER);
   while (slices.length === 0) await nextTurn();
   const block = answers.untilWritten();
-  abandonment.abandon(new RequestError('not_ready', 'stopping'));
+  cancellation.cancel(new RequestError('not_ready', 'stopping'));
   const outcomes = await Promise.all(given);
-  assert.ok(outcomes.every((outcome) => outcome instanceof AbandonedAnswer));
+  assert.ok(outcomes.every((outcome) => outcome instanceof CancelledAnswer));
   // A block that has waited for it does not wait any longer.
   await block;
   const answer = await next;
   assert.ok(isWritten(answer));
   assert.equal(answer.bytes.toString(), askFor(users).answer(state));
-  const late = await answers.write(askFor(users), undefined, { keyId: 'key', abandonment });
-  assert.ok(late instanceof AbandonedAnswer);
+  const late = await answers.write(askFor(users), undefined, { keyId: 'key', cancellation });
+  assert.ok(late instanceof CancelledAnswer);
   assert.equal(late.workedOff(2000), 0);
 });
 

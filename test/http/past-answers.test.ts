@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AbandonedAnswer, Abandonment } from '../../src/http/answering/abandonment.ts';
+import { Cancellation, CancelledAnswer } from '../../src/http/answering/cancellation.ts';
 import {
   PastAnswers,
   type PastOutcome,
@@ -71,14 +71,14 @@ function createPast(unsent = new UnsentBytes()) {
   const answer = async (
     question: ArchiveQuestion,
     keyId = 'key',
-    abandonment = new Abandonment(),
+    cancellation = new Cancellation(),
     pay: PayingRequester['pay'] = () => undefined,
-  ): Promise<PastOutcome> => past.answer(question, HEAD, PRESENT, { keyId, abandonment, pay });
+  ): Promise<PastOutcome> => past.answer(question, HEAD, PRESENT, { keyId, cancellation, pay });
   return { past, answer };
 }
 
 function bodyOf(outcome: PastOutcome): unknown {
-  if (outcome instanceof AbandonedAnswer) return 'abandoned';
+  if (outcome instanceof CancelledAnswer) return 'abandoned';
   return outcome instanceof RequestError ? outcome.code : outcome.body;
 }
 
@@ -112,7 +112,7 @@ test('short answers take turns with a long one, and do not wait for its end', as
 
 test('a long answer is never ready at once: its bytes are sent apart from other responses', () => {
   const { past } = createPast();
-  const asker = { keyId: 'key', abandonment: new Abandonment(), pay: () => undefined };
+  const asker = { keyId: 'key', cancellation: new Cancellation(), pay: () => undefined };
   const reply = past.answer(new Recorder().ask('a', 0), HEAD, PRESENT, asker);
   assert.ok(reply instanceof Promise);
 });
@@ -144,7 +144,7 @@ test('no more than 256 are under way or wait', async () => {
 test('what is given up takes no further step, leaves its place, and is charged for its work', async () => {
   const { answer } = createPast();
   const recorder = new Recorder();
-  const [first, second] = [new Abandonment(), new Abandonment()];
+  const [first, second] = [new Cancellation(), new Cancellation()];
   const replies = [
     answer(recorder.ask('a', 1000), 'key', first),
     answer(recorder.ask('b', 1000), 'key', second),
@@ -152,10 +152,10 @@ test('what is given up takes no further step, leaves its place, and is charged f
   ];
   while (recorder.events.length === 0) await nextTurn();
   const refusal = new RequestError('not_ready', 'stopping');
-  second.abandon(refusal);
-  first.abandon(refusal);
+  second.cancel(refusal);
+  first.cancel(refusal);
   const [a, b, c] = await Promise.all(replies);
-  assert.ok(a instanceof AbandonedAnswer && b instanceof AbandonedAnswer);
+  assert.ok(a instanceof CancelledAnswer && b instanceof CancelledAnswer);
   assert.deepEqual([a.refusal, b.refusal], [refusal, refusal]);
   assert.ok(a.workedOff(1_000_000) > 0);
   assert.equal(b.workedOff(1_000_000), 0);
@@ -177,7 +177,7 @@ test('an answer that is not ready after thirty seconds is given up', async ({ mo
   while (recorder.events.length === 0) await nextTurn();
   for (const late of deadlines) late();
   const outcome = await reply;
-  assert.ok(outcome instanceof AbandonedAnswer);
+  assert.ok(outcome instanceof CancelledAnswer);
   assert.equal(outcome.refusal.code, 'overloaded');
   assert.match(outcome.refusal.message, /not ready after 30 s/);
   assert.deepEqual(recorder.events, ['begin a']);
@@ -248,7 +248,7 @@ test('what a step adds to the weight is paid before the next one, and what canno
     events.push(surcharge);
     return surcharge === 3 ? shortage : undefined;
   };
-  const outcome = await answer(question, 'key', new Abandonment(), pay);
+  const outcome = await answer(question, 'key', new Cancellation(), pay);
   assert.equal(outcome, shortage);
   const paid = ['step 1.5', 1.5, 'step 0', 'step 2', 2, 'step 3', 3];
   assert.deepEqual(events, ['step 0', ...paid, 'released']);

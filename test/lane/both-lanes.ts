@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { RefusalPace } from '../../src/http/answering/refusal-pace.ts';
+import { RefusalRateLimit } from '../../src/http/answering/refusal-rate-limit.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import type { StateView } from '../../src/state/state.ts';
@@ -41,8 +41,8 @@ const LIMIT_SETTINGS: ChangedSettings = {
   requestTimeout: 3_600_000,
 };
 
-// Nor is the pace of refusals: it is that of the machine's clock (http/answering/refusal-pace.test.ts).
-RefusalPace.prototype.pass = (reply) => reply;
+// Nor is the pace of refusals: it is that of the machine's clock (http/answering/refusal-rate-limit.test.ts).
+RefusalRateLimit.prototype.pass = (reply) => reply;
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Turns } from '../../src/http/answering/turns.ts';
-import { Chain } from '../../src/http/push/chain.ts';
+import { LinkedList } from '../../src/http/push/linked-list.ts';
 import {
   PushSchedule,
   type Scheduled,
@@ -26,10 +26,10 @@ function createSchedule(worked: () => void = () => undefined): PushSchedule {
 class Connection implements ScheduledConnection {
   readonly keyId = 'a';
   readonly intervalMs: number;
-  readonly stale = new Chain<Scheduled>();
+  readonly stale = new LinkedList<Scheduled>();
   readonly subscription: Scheduled;
   readonly sentMs: number[] = [];
-  chain: Chain<ScheduledConnection> | undefined;
+  list: LinkedList<ScheduledConnection> | undefined;
   previous: ScheduledConnection | undefined;
   next: ScheduledConnection | undefined;
   readonly #schedule: PushSchedule;
@@ -39,7 +39,7 @@ class Connection implements ScheduledConnection {
     this.intervalMs = intervalMs;
     this.subscription = {
       ...{ connection: this, dueMs: 0, isResting: false, isMarked: false, allMarksSeen: 0 },
-      ...{ chain: undefined, previous: undefined, next: undefined },
+      ...{ list: undefined, previous: undefined, next: undefined },
       write: () => true,
     };
   }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { type PerMessageDeflateOptions, WebSocket } from 'ws';
-import { readConnectionTerms } from '../../src/http/push/connection-terms.ts';
+import { readConnectionOptions } from '../../src/http/push/connection-options.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
@@ -130,5 +130,7 @@ test('terms that make no sense are refused, with their field and value', async (
       [422, `${field}: got 2 values in the query, expected one`],
     );
   }
-  assert.ok(!(readConnectionTerms('interval=60000&compress=false&more=1') instanceof RequestError));
+  assert.ok(
+    !(readConnectionOptions('interval=60000&compress=false&more=1') instanceof RequestError),
+  );
 });

@@ -24,7 +24,7 @@ import {
 } from '../../upstream/channel/wanted.ts';
 import type { Reply } from '../message/reply.ts';
 import type { HttpSettings } from '../settings.ts';
-import { type Abandonment, LATE, type Requester, Wait } from './abandonment.ts';
+import { type Cancellation, LATE, type Requester, Wait } from './cancellation.ts';
 
 export interface AccountReadsParts {
   readonly live: LiveState;
@@ -64,18 +64,18 @@ export class AccountReads {
   read(
     state: StateView,
     subjects: readonly QuestionSubject[],
-    { keyId, abandonment }: Requester,
+    { keyId, cancellation }: Requester,
     ageMsMax = this.ageMsMax,
   ): Promise<AskedReadings> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
-    if (abandonment.refusal !== undefined) {
+    if (cancellation.refusal !== undefined) {
       return Promise.resolve({ readings: new UpstreamAnswers(), wasAsked: false });
     }
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
-    return this.#awaitAll(wants, abandonment).then((outcomes) => ({
+    return this.#awaitAll(wants, cancellation).then((outcomes) => ({
       readings: this.#gather(subjects, due, outcomes),
       wasAsked: findAsked(wants, outcomes),
     }));
@@ -94,16 +94,16 @@ export class AccountReads {
   /** Waits for the outcomes and for the heights in them. */
   async #awaitAll(
     wants: readonly Promise<WantedOutcome>[],
-    abandonment: Abandonment,
+    cancellation: Cancellation,
   ): Promise<readonly Outcome[]> {
     const { live, settings } = this.#parts;
     const deadlineMs = performance.now() + settings.followWait;
-    const wait = new Wait(settings.followWait, abandonment);
+    const wait = new Wait(settings.followWait, cancellation);
     const outcomes = await Promise.all(wants.map((want) => Promise.race([want, wait.late])));
     wait.stop();
     const heights = outcomes.map(heightOf);
-    const height = abandonment.refusal === undefined ? Math.max(...heights) : 0;
-    await live.waitFor(height, Math.max(0, deadlineMs - performance.now()), abandonment);
+    const height = cancellation.refusal === undefined ? Math.max(...heights) : 0;
+    await live.waitFor(height, Math.max(0, deadlineMs - performance.now()), cancellation);
     return outcomes;
   }
 

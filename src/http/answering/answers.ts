@@ -23,7 +23,6 @@ import type { RawHead } from '../message/request-head.ts';
 import type { HttpSettings } from '../settings.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
-import { BoundedLog } from './bounded-log.ts';
 import { type AdmittedRequest, ChargedWork } from './charged-work.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { Forwarding, type ForwardingParts } from './forwarding.ts';
@@ -35,13 +34,14 @@ import {
   type PastHealth,
   type PastReply,
 } from './past-answers.ts';
-import type { Peer } from './peer.ts';
 import { PresentAnswers } from './present-answers.ts';
 import { type QuestionHead, readQuestionHead, withQuestion } from './question-head.ts';
 import { LongQuery, type QuerySource, type QuestionSource } from './question-source.ts';
+import { RateLimitedLog } from './rate-limited-log.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
-import { isUnpaid, RefusalPace } from './refusal-pace.ts';
+import { isUnpaid, RefusalRateLimit } from './refusal-rate-limit.ts';
 import { REFUSED_WEIGHT, Refusals } from './refusals.ts';
+import type { RequestingClient } from './requesting-client.ts';
 import { Turns } from './turns.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
@@ -64,7 +64,7 @@ const LONG_TEXT_LENGTH = 128 << 10;
 /** A request whose key is known. */
 interface AdmittedHead {
   readonly head: QuestionHead;
-  readonly peer: Peer;
+  readonly client: RequestingClient;
   readonly key: Key;
 }
 
@@ -76,7 +76,7 @@ const UNCHARGED: Pick<AdmittedRequest, 'isRenderedAtOnce' | 'payment'> = {
 
 export class Answers {
   readonly #parts: AnswersParts;
-  readonly #log: BoundedLog;
+  readonly #log: RateLimitedLog;
   readonly reads: AccountReads;
   readonly lengthWeights: LengthWeights;
   readonly readiness: Readiness;
@@ -87,12 +87,12 @@ export class Answers {
   readonly #refusals: Refusals;
   readonly #work: ChargedWork;
   readonly #present: PresentAnswers;
-  readonly #refusalPace = new RefusalPace();
+  readonly #refusalRateLimit = new RefusalRateLimit();
   readonly #past: PastAnswers;
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
-    this.#log = new BoundedLog(parts.log);
+    this.#log = new RateLimitedLog(parts.log);
     this.reads = new AccountReads(parts);
     this.lengthWeights = new LengthWeights(parts.admission);
     this.readiness = new Readiness(parts);
@@ -142,9 +142,9 @@ export class Answers {
   }
 
   /** The reply to the head alone; undefined if the body decides. */
-  answerHead(head: QuestionHead, peer: Peer): Reply | Promise<Reply> | undefined {
-    const admitted = this.#refusals.admitHead(head, peer);
-    return admitted instanceof Reply ? this.#keepPace(admitted, head, peer) : undefined;
+  answerHead(head: QuestionHead, client: RequestingClient): Reply | Promise<Reply> | undefined {
+    const admitted = this.#refusals.admitHead(head, client);
+    return admitted instanceof Reply ? this.#limitRefusals(admitted, head, client) : undefined;
   }
 
   /**
@@ -155,42 +155,42 @@ export class Answers {
    */
   answer(
     head: QuestionHead,
-    peer: Peer,
+    client: RequestingClient,
     source?: QuestionSource,
     { isRenderedAtOnce = false } = {},
   ): Reply | Promise<Reply> {
-    const reply = this.#answer(head, peer, source, isRenderedAtOnce);
+    const reply = this.#answer(head, client, source, isRenderedAtOnce);
     return reply instanceof Promise
-      ? reply.then((late) => this.#keepPace(late, head, peer, { isLate: true }))
-      : this.#keepPace(reply, head, peer);
+      ? reply.then((late) => this.#limitRefusals(late, head, client, { isLate: true }))
+      : this.#limitRefusals(reply, head, client);
   }
 
-  #keepPace(
+  #limitRefusals(
     reply: Reply,
     { secretHash }: QuestionHead,
-    { abandonment }: Peer,
+    { cancellation }: RequestingClient,
     { isLate = false } = {},
   ): Reply | Promise<Reply> {
     if (!isUnpaid(reply, isLate)) return reply;
-    return this.#refusalPace.pass(reply, secretHash, abandonment);
+    return this.#refusalRateLimit.pass(reply, secretHash, cancellation);
   }
 
   #answer(
     head: QuestionHead,
-    peer: Peer,
+    client: RequestingClient,
     source: QuestionSource | undefined,
     isRenderedAtOnce: boolean,
   ): Reply | Promise<Reply> {
-    const key = this.#refusals.admitHead(head, peer);
+    const key = this.#refusals.admitHead(head, client);
     if (key instanceof Reply) return key;
     const unread = findUnread(head, source);
     if (unread !== undefined && isLengthy(unread.length)) {
-      return this.#answerLengthy(unread, { head, peer, key }, isRenderedAtOnce);
+      return this.#answerLengthy(unread, { head, client, key }, isRenderedAtOnce);
     }
     const question = unread === undefined ? head.question : this.#read(unread, key);
     return this.#answerQuestion(
       question as Question | RequestError,
-      { head, peer, key },
+      { head, client, key },
       isRenderedAtOnce,
     );
   }
@@ -200,16 +200,16 @@ export class Answers {
     admitted: AdmittedHead,
     isRenderedAtOnce: boolean,
   ): Reply | Promise<Reply> {
-    const { peer, key } = admitted;
+    const { client, key } = admitted;
     const { length } = source;
     const spent = this.lengthWeights.findSpentBudget(key, length);
-    if (spent !== undefined) return this.#refusals.refuse(spent, { peer, key });
+    if (spent !== undefined) return this.#refusals.refuse(spent, { client, key });
     const question = this.#read(source, key);
     if (question instanceof RequestError)
-      return this.#refusals.refuse(question, { peer, key, length });
+      return this.#refusals.refuse(question, { client, key, length });
     const { type, weight } = question;
     const shortage = this.lengthWeights.findShortage(key, weight, length);
-    if (shortage !== undefined) return this.#refusals.refuse(shortage, { peer, key, type });
+    if (shortage !== undefined) return this.#refusals.refuse(shortage, { client, key, type });
     const finish = (reply: Reply) => {
       const charged = reply.refusal === undefined ? weight : REFUSED_WEIGHT;
       return this.lengthWeights.chargeRest(reply, key, charged, length);
@@ -231,27 +231,27 @@ export class Answers {
     admitted: AdmittedHead,
     isRenderedAtOnce: boolean,
   ): Reply | Promise<Reply> {
-    const { head, peer, key } = admitted;
+    const { head, client, key } = admitted;
     if (question === undefined) throw new Error('a request without a question');
-    if (question instanceof RequestError) return this.#refusals.refuse(question, { peer, key });
+    if (question instanceof RequestError) return this.#refusals.refuse(question, { client, key });
     const { type } = question;
     try {
       if (question.source === 'upstream') return this.#forward(question, admitted);
       if (head.termsRefusal !== undefined) {
-        return this.#refusals.refuse(head.termsRefusal, { peer, key, type });
+        return this.#refusals.refuse(head.termsRefusal, { client, key, type });
       }
       if (question.source === 'archive') return this.#answerPast(question, admitted);
       const uncharged = { payment: undefined, readings: undefined };
-      return this.#present.answer({ head, peer, key, question, isRenderedAtOnce, ...uncharged });
+      return this.#present.answer({ head, client, key, question, isRenderedAtOnce, ...uncharged });
     } catch (error) {
-      if (error instanceof RequestError) return this.#refusals.refuse(error, { peer, key, type });
+      if (error instanceof RequestError) return this.#refusals.refuse(error, { client, key, type });
       throw new AnswerFailure(error, { type, keyId: key.id });
     }
   }
 
   /** Refuses a request before its key is looked at. */
-  refuseAnyone(refusal: RequestError, peer: Peer): Reply {
-    return this.#refusals.refuse(refusal, { peer });
+  refuseAnyone(refusal: RequestError, client: RequestingClient): Reply {
+    return this.#refusals.refuse(refusal, { client });
   }
 
   /**
@@ -261,13 +261,13 @@ export class Answers {
   refuse(
     refusal: RequestError,
     head: QuestionHead,
-    peer: Peer,
+    client: RequestingClient,
     { isUnread = false } = {},
   ): Reply | Promise<Reply> {
-    const key = this.#refusals.admitHead(head, peer);
+    const key = this.#refusals.admitHead(head, client);
     const reply =
-      key instanceof Reply ? key : this.#refusals.refuse(refusal, { peer, key, isUnread });
-    return this.#keepPace(reply, head, peer);
+      key instanceof Reply ? key : this.#refusals.refuse(refusal, { client, key, isUnread });
+    return this.#limitRefusals(reply, head, client);
   }
 
   /** Counts and logs a bug of ours; the transport then ends the connection. */
@@ -278,17 +278,17 @@ export class Answers {
 
   /** Asks the exchange. */
   #forward(question: UpstreamQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
-    const { head, peer, key } = admitted;
-    const { abandonment } = peer;
+    const { head, client, key } = admitted;
+    const { cancellation } = client;
     const request = { ...admitted, question, ...UNCHARGED };
     const refusal =
-      abandonment.refusal ??
+      cancellation.refusal ??
       this.#parts.admission.findShortage(key, question.weight, 'type') ??
       this.readiness.findOverload() ??
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#work.refuse(refusal, request);
     const charged = this.#work.charge(request);
-    const requester = { keyId: key.id, abandonment };
+    const requester = { keyId: key.id, cancellation };
     const asking = this.#forwarding.ask(question, requester).then(({ answer, wasAsked }) => {
       // Nobody stops the exchange, whether the client is gone or not.
       charged.payment.isDone = wasAsked;
@@ -309,7 +309,7 @@ export class Answers {
 
   /** Answers from the archive. */
   #answerPast(question: ArchiveQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
-    const { head, peer, key } = admitted;
+    const { head, client, key } = admitted;
     const { weight } = question;
     const { admission } = this.#parts;
     const request = { ...admitted, question, ...UNCHARGED };
@@ -327,7 +327,7 @@ export class Answers {
       return shortage;
     };
     const present = this.#parts.live.state ?? NO_PRESENT;
-    const requester = { keyId: key.id, abandonment: peer.abandonment, pay };
+    const requester = { keyId: key.id, cancellation: client.cancellation, pay };
     const outcome = this.#past.answer(question, head, present, requester);
     return this.#work.finish(charged, outcome, (answer) =>
       this.#countLongBody(replyAboutPast(answer, head, question.type, payment)),

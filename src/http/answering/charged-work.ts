@@ -15,15 +15,15 @@ import type { Prepayment } from '../../access/prepayment.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { Reply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
-import { AbandonedAnswer } from './abandonment.ts';
 import { AnswerFailure } from './answer-failure.ts';
-import type { Peer } from './peer.ts';
+import { CancelledAnswer } from './cancellation.ts';
 import type { Refusals } from './refusals.ts';
+import type { RequestingClient } from './requesting-client.ts';
 
 /** A request whose key and question are known. */
 export interface AdmittedRequest {
   readonly head: RequestHead;
-  readonly peer: Peer;
+  readonly client: RequestingClient;
   readonly key: Key;
   readonly question: { readonly type: string; readonly weight: number };
   /** The transport renders the reply at once: an answer may be a range of the cache. */
@@ -35,7 +35,7 @@ export interface AdmittedRequest {
 export type ChargedRequest<R extends AdmittedRequest> = R & { readonly payment: Prepayment };
 
 /** What became of the work: an answer, or why there is no answer. */
-type Outcome<T> = T | RequestError | AbandonedAnswer;
+type Outcome<T> = T | RequestError | CancelledAnswer;
 
 /** Makes the reply from the answer; a refusal, if the answer cannot be sent any more. */
 type MakeReply<R, T> = (answer: T, request: R) => Reply | RequestError | Promise<Reply>;
@@ -77,7 +77,7 @@ export class ChargedWork {
     makeReply: MakeReply<ChargedRequest<R>, T>,
   ): Reply | Promise<Reply> {
     const { payment } = request;
-    if (outcome instanceof AbandonedAnswer) {
+    if (outcome instanceof CancelledAnswer) {
       payment.workedOff = Math.max(payment.workedOff, outcome.workedOff(payment.weight));
       return this.refuse(outcome.refusal, request);
     }
@@ -93,13 +93,13 @@ export class ChargedWork {
     request: R,
     next: (resumed: R) => Reply | Promise<Reply>,
   ): Reply | Promise<Reply> {
-    const { head, peer, question, payment } = request;
-    const key = this.#refusals.admitHead(head, peer);
+    const { head, client, question, payment } = request;
+    const key = this.#refusals.admitHead(head, client);
     if (key instanceof Reply) return key;
     const resumed: R = { ...request, key, isRenderedAtOnce: false };
     const refusal =
       payment === undefined
-        ? (peer.abandonment.refusal ?? this.#admission.findShortage(key, question.weight))
+        ? (client.cancellation.refusal ?? this.#admission.findShortage(key, question.weight))
         : undefined;
     if (refusal !== undefined) return this.refuse(refusal, resumed);
     try {
@@ -111,11 +111,11 @@ export class ChargedWork {
   }
 
   /** Refuses a request, and refunds what was charged for work that was not done. */
-  refuse(refusal: RequestError, { peer, key, question, payment }: AdmittedRequest): Reply {
-    return this.#refusals.refuse(refusal, { peer, key, type: question.type, payment });
+  refuse(refusal: RequestError, { client, key, question, payment }: AdmittedRequest): Reply {
+    return this.#refusals.refuse(refusal, { client, key, type: question.type, payment });
   }
 }
 
-function isUnanswered<T>(outcome: Outcome<T>): outcome is RequestError | AbandonedAnswer {
-  return outcome instanceof RequestError || outcome instanceof AbandonedAnswer;
+function isUnanswered<T>(outcome: Outcome<T>): outcome is RequestError | CancelledAnswer {
+  return outcome instanceof RequestError || outcome instanceof CancelledAnswer;
 }

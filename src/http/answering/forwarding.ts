@@ -10,7 +10,7 @@ import {
   wasAsked,
 } from '../../upstream/channel/wanted.ts';
 import type { HttpSettings } from '../settings.ts';
-import { LATE, type Requester, Wait } from './abandonment.ts';
+import { LATE, type Requester, Wait } from './cancellation.ts';
 
 /** What became of a forwarded question. */
 export interface Forwarded {
@@ -37,15 +37,15 @@ export class Forwarding {
   }
 
   /** The exchange's answer, or why there is none. */
-  async ask({ body }: UpstreamQuestion, { keyId, abandonment }: Requester): Promise<Forwarded> {
+  async ask({ body }: UpstreamQuestion, { keyId, cancellation }: Requester): Promise<Forwarded> {
     const { wanted, settings } = this.#parts;
     if (wanted === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
-    const wait = new Wait(settings.followWait, abandonment);
+    const wait = new Wait(settings.followWait, cancellation);
     const asking = wanted.forward(body, keyId);
     const outcome = await Promise.race([asking, wait.late]);
     wait.stop();
     if (outcome !== LATE) return { answer: readOutcome(outcome), wasAsked: wasAsked(outcome) };
-    const refusal = abandonment.refusal ?? refuseLate(settings.followWait);
+    const refusal = cancellation.refusal ?? refuseLate(settings.followWait);
     return { answer: refusal, wasAsked: asking.then(wasAsked) };
   }
 }

@@ -9,9 +9,9 @@ import { RequestError } from '../../info/request-error.ts';
 import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
 import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
-import { AbandonedAnswer, type Requester } from './abandonment.ts';
-import { Places } from './places.ts';
-import { TurnOrder } from './turn-order.ts';
+import { CancelledAnswer, type Requester } from './cancellation.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
+import { RoundRobin } from './round-robin.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
@@ -75,7 +75,7 @@ interface Job {
 }
 
 /** What becomes of a question; undefined if there is no state to answer from any more. */
-export type LongOutcome = LongAnswer | RequestError | AbandonedAnswer | undefined;
+export type LongOutcome = LongAnswer | RequestError | CancelledAnswer | undefined;
 
 /** What has been written of an answer. */
 interface Draft {
@@ -94,12 +94,12 @@ export interface LongAnswersOptions {
 
 export class LongAnswers {
   readonly #options: LongAnswersOptions;
-  readonly #places = new Places({
+  readonly #inFlight = new InFlightLimit({
     what: 'answers about many accounts',
     countMax: WAITING_MAX,
     keyCountMax: KEY_WAITING_MAX,
   });
-  readonly #waiting = new TurnOrder<Job>();
+  readonly #waiting = new RoundRobin<Job>();
   /** The one that is being written. */
   #current: Job | undefined;
   #isSliceComing = false;
@@ -117,32 +117,32 @@ export class LongAnswers {
 
   /** Why the key's next answer may not wait; undefined if it may. */
   findShortage(keyId: string): RequestError | undefined {
-    return this.#places.findShortage(keyId) ?? this.#options.unsent.findOverload();
+    return this.#inFlight.findShortage(keyId) ?? this.#options.unsent.findOverload();
   }
 
   write(
     question: LongQuestion,
     readings: UpstreamAnswers | undefined,
-    { keyId, abandonment }: Requester,
+    { keyId, cancellation }: Requester,
   ): Promise<LongOutcome> {
-    const { refusal } = abandonment;
-    if (refusal !== undefined) return Promise.resolve(new AbandonedAnswer(refusal, 0));
-    this.#places.take(keyId);
+    const { refusal } = cancellation;
+    if (refusal !== undefined) return Promise.resolve(new CancelledAnswer(refusal, 0));
+    this.#inFlight.take(keyId);
     let stop: () => void = () => undefined;
     const writing = new Promise<LongOutcome>((resolve, reject) => {
       const begun = { attempts: 0, workedMs: 0, draft: undefined };
       const job = { keyId, question, readings, ...begun, resolve, reject };
-      stop = abandonment.addWithDeadline((reason) => this.#abandon(job, reason));
+      stop = cancellation.addWithDeadline((reason) => this.#cancel(job, reason));
       this.#waiting.add(job);
       this.#startSlice();
     });
     return writing.finally(() => {
       stop();
-      this.#places.release(keyId);
+      this.#inFlight.release(keyId);
     });
   }
 
-  #abandon(job: Job, refusal: RequestError): void {
+  #cancel(job: Job, refusal: RequestError): void {
     if (this.#current === job) {
       this.#current = undefined;
       this.#wakeWaiters();
@@ -150,7 +150,7 @@ export class LongAnswers {
     } else {
       this.#waiting.delete(job);
     }
-    job.resolve(new AbandonedAnswer(refusal, job.workedMs));
+    job.resolve(new CancelledAnswer(refusal, job.workedMs));
   }
 
   #startSlice(): void {
@@ -240,7 +240,7 @@ export class LongAnswers {
       const excess = isInOneGo ? findOverlength(out) : undefined;
       if (excess !== undefined) {
         // The answer was started several times, which took more work than it weighs.
-        job.resolve(new AbandonedAnswer(excess, Number.POSITIVE_INFINITY));
+        job.resolve(new CancelledAnswer(excess, Number.POSITIVE_INFINITY));
         return true;
       }
       if (!isInOneGo && performance.now() >= endMs) return false;

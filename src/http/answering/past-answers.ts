@@ -10,9 +10,9 @@ import type { ArchiveQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { namesTag, pastTag } from '../message/entity-tag.ts';
 import type { RequestHead } from '../message/request-head.ts';
-import { AbandonedAnswer, type Requester } from './abandonment.ts';
-import { Places } from './places.ts';
-import { TurnOrder } from './turn-order.ts';
+import { CancelledAnswer, type Requester } from './cancellation.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
+import { RoundRobin } from './round-robin.ts';
 import type { Turns } from './turns.ts';
 import type { UnsentBytes } from './unsent-bytes.ts';
 
@@ -68,10 +68,10 @@ interface Job {
 }
 
 type Computed = ArchiveAnswer | RequestError;
-type Outcome = Computed | AbandonedAnswer;
+type Outcome = Computed | CancelledAnswer;
 
 /** What becomes of a question. */
-export type PastOutcome = PastReply | RequestError | AbandonedAnswer;
+export type PastOutcome = PastReply | RequestError | CancelledAnswer;
 
 export interface PastAnswersOptions {
   readonly source: HistorySource | undefined;
@@ -87,16 +87,16 @@ export interface PastAnswersOptions {
 
 export class PastAnswers {
   readonly #options: PastAnswersOptions;
-  readonly #places = new Places({
+  readonly #inFlight = new InFlightLimit({
     what: 'answers about the past',
     countMax: JOBS_MAX,
     keyCountMax: KEY_JOBS_MAX,
   });
   /** Those that are computed in turns. */
-  readonly #jobs = new TurnOrder<Job>();
+  readonly #jobs = new RoundRobin<Job>();
   #isTurnComing = false;
   /** Long ones that have not begun. */
-  readonly #waitingLong = new TurnOrder<Job>();
+  readonly #waitingLong = new RoundRobin<Job>();
   /** The keys of those that have. */
   readonly #longKeys = new Set<string>();
 
@@ -136,7 +136,7 @@ export class PastAnswers {
     }
     const answer = this.#compute(question, history, requester);
     const addTag = (result: Outcome) =>
-      result instanceof RequestError || result instanceof AbandonedAnswer
+      result instanceof RequestError || result instanceof CancelledAnswer
         ? result
         : { ...result, tag: chooseTag(history, question, height && result.height, head) };
     return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
@@ -164,33 +164,33 @@ export class PastAnswers {
     history: HistoryView,
     requester: PayingRequester,
   ): Outcome | Promise<Outcome> {
-    const shortage = this.#places.findShortage(requester.keyId);
+    const shortage = this.#inFlight.findShortage(requester.keyId);
     if (shortage !== undefined) return shortage;
     const { isLong } = question;
     const { keyId, pay } = requester;
     const job = { keyId, pay, isLong, steps: question.answer(history), workedMs: 0 };
     const answer = this.#jobs.isEmpty && !isLong ? this.#work(job) : undefined;
     if (answer !== undefined) return answer;
-    const { refusal } = requester.abandonment;
+    const { refusal } = requester.cancellation;
     return refusal === undefined
       ? new Promise((resolve) => this.#begin(job, requester, resolve))
-      : new AbandonedAnswer(refusal, job.workedMs);
+      : new CancelledAnswer(refusal, job.workedMs);
   }
 
   /** Lets the job have its turns until it is done, or given up. */
   #begin(
     begun: Omit<Job, 'finish'>,
-    { keyId, abandonment }: Requester,
+    { keyId, cancellation }: Requester,
     resolve: (outcome: Outcome) => void,
   ): void {
-    const stop = abandonment.addWithDeadline((refusal) => this.#abandon(job, refusal));
+    const stop = cancellation.addWithDeadline((refusal) => this.#cancel(job, refusal));
     const finish = (outcome: Outcome) => {
       stop();
-      this.#places.release(keyId);
+      this.#inFlight.release(keyId);
       resolve(outcome);
     };
     const job = { ...begun, finish };
-    this.#places.take(keyId);
+    this.#inFlight.take(keyId);
     if (job.isLong) {
       this.#waitingLong.add(job);
       this.#startLong();
@@ -246,12 +246,12 @@ export class PastAnswers {
     this.#startLong();
   }
 
-  #abandon(job: Job, refusal: RequestError): void {
+  #cancel(job: Job, refusal: RequestError): void {
     const isWaiting = this.#waitingLong.delete(job);
     this.#jobs.delete(job);
     // The rows that it holds are released.
     job.steps.return?.();
-    const outcome = new AbandonedAnswer(refusal, job.workedMs);
+    const outcome = new CancelledAnswer(refusal, job.workedMs);
     if (isWaiting) job.finish(outcome);
     else this.#finish(job, outcome);
   }

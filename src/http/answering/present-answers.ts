@@ -12,8 +12,8 @@ import { Reply } from '../message/reply.ts';
 import type { HttpSettings } from '../settings.ts';
 import type { AccountReads } from './account-reads.ts';
 import type { AdmittedRequest, ChargedWork } from './charged-work.ts';
+import { InFlightLimit } from './in-flight-limit.ts';
 import { isLong, type LongAnswer, type LongAnswers, type LongQuestion } from './long-answers.ts';
-import { Places } from './places.ts';
 import type { QuestionHead } from './question-head.ts';
 import type { Readiness } from './readiness.ts';
 import { RowAnswerCaches } from './row-answer-cache.ts';
@@ -42,7 +42,7 @@ export interface PresentAnswersParts {
 export class PresentAnswers {
   readonly #parts: PresentAnswersParts;
   readonly #rowAnswers = new RowAnswerCaches();
-  readonly #waits = new Places({
+  readonly #waits = new InFlightLimit({
     what: 'requests that wait for a height',
     countMax: Number.POSITIVE_INFINITY,
     keyCountMax: KEY_WAITS_MAX,
@@ -62,11 +62,11 @@ export class PresentAnswers {
     if (state === undefined || state.height >= head.minHeight) {
       return this.#answerNow(request, state?.isPartial);
     }
-    const { abandonment } = request.peer;
-    const refusal = abandonment.refusal ?? this.#waits.findShortage(key.id);
+    const { cancellation } = request.client;
+    const refusal = cancellation.refusal ?? this.#waits.findShortage(key.id);
     if (refusal !== undefined) return this.#parts.work.refuse(refusal, request);
     this.#waits.take(key.id);
-    return live.waitFor(head.minHeight, settings.minHeightWait, abandonment).then(() => {
+    return live.waitFor(head.minHeight, settings.minHeightWait, cancellation).then(() => {
       this.#waits.release(key.id);
       return this.#parts.work.resume(request, (resumed) =>
         this.#answerNow(resumed, live.state?.isPartial),
@@ -80,12 +80,12 @@ export class PresentAnswers {
 
   /** Reads what the question is about first, if that is unknown or too old. */
   #answerPartial(request: PresentRequest): Reply | Promise<Reply> {
-    const { head, peer, key, question } = request;
+    const { head, client, key, question } = request;
     const state = this.#parts.readiness.findState(head.minHeight);
     if (state instanceof RequestError) return this.#parts.work.refuse(state, request);
     const overload = this.#parts.readiness.findOverload();
     if (overload !== undefined) return this.#parts.work.refuse(overload, request);
-    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    const requester = { keyId: key.id, cancellation: client.cancellation };
     const reading = this.#parts.reads.read(
       state,
       question.subjects(state),
@@ -101,7 +101,7 @@ export class PresentAnswers {
     return this.#parts.work.finish(
       charged,
       read,
-      (readings, resumed) => peer.abandonment.refusal ?? this.#finish({ ...resumed, readings }),
+      (readings, resumed) => client.cancellation.refusal ?? this.#finish({ ...resumed, readings }),
     );
   }
 
@@ -121,11 +121,11 @@ export class PresentAnswers {
 
   #replyInPieces(request: PresentRequest, question: LongQuestion): Reply | Promise<Reply> {
     const { work, longAnswers, readiness } = this.#parts;
-    const { key, peer } = request;
+    const { key, client } = request;
     const shortage = longAnswers.findShortage(key.id);
     if (shortage !== undefined) return work.refuse(shortage, request);
     const charged = work.charge(request);
-    const requester = { keyId: key.id, abandonment: peer.abandonment };
+    const requester = { keyId: key.id, cancellation: client.cancellation };
     return work.finish(
       charged,
       longAnswers.write(question, request.readings, requester),

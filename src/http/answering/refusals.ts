@@ -10,7 +10,7 @@ import { weighLength } from '../message/parse-limits.ts';
 import { isOurs, refusalReply, replyToPreflight } from '../message/refusal-reply.ts';
 import type { Reply } from '../message/reply.ts';
 import type { RequestHead } from '../message/request-head.ts';
-import { countProbe, type Peer } from './peer.ts';
+import { countProbe, type RequestingClient } from './requesting-client.ts';
 
 /** The weight of a refused question. */
 export const REFUSED_WEIGHT = 1;
@@ -19,7 +19,7 @@ const TOO_LARGE_WEIGHT = 20;
 
 /** What is known of a request that is refused. */
 export interface Refused {
-  readonly peer: Peer;
+  readonly client: RequestingClient;
   readonly allow?: string;
   readonly key?: Key;
   readonly type?: string | undefined;
@@ -43,26 +43,26 @@ export class Refusals {
   }
 
   /** The key of a request, or the reply that its head alone decides. */
-  admitHead(head: RequestHead, peer: Peer): Key | Reply {
+  admitHead(head: RequestHead, client: RequestingClient): Key | Reply {
     if (head.routeRefusal !== undefined) {
-      return this.refuse(head.routeRefusal, { peer, allow: head.allow });
+      return this.refuse(head.routeRefusal, { client, allow: head.allow });
     }
     if (head.method === 'OPTIONS') return replyToPreflight(head);
-    if (head.secretHash === '') return this.refuse(NO_KEY, { peer });
+    if (head.secretHash === '') return this.refuse(NO_KEY, { client });
     const key = this.#parts.admission.findKey(head.secretHash);
-    if (key === undefined) return this.refuse(UNKNOWN_KEY, { peer });
+    if (key === undefined) return this.refuse(UNKNOWN_KEY, { client });
     if (head.headRefusal === undefined) return key;
-    return this.refuse(head.headRefusal, { peer, key });
+    return this.refuse(head.headRefusal, { client, key });
   }
 
   refuse(refusal: RequestError, refused: Refused): Reply {
-    const { peer, key, type, allow, payment, isUnread = false } = refused;
+    const { client, key, type, allow, payment, isUnread = false } = refused;
     const { code } = refusal;
     const reply = refusalReply(refusal, type);
     if (code === 'method_not_allowed') reply.allow = allow;
     payment?.giveBack();
     if (key !== undefined) reply.allowance = this.charge(key, refusal, refused);
-    reply.isLast = isUnread || code === 'body_too_large' || countProbe(code, peer);
+    reply.isLast = isUnread || code === 'body_too_large' || countProbe(code, client);
     const state = code === 'behind' ? this.#parts.live.state : undefined;
     if (state !== undefined) {
       reply.height = state.height;

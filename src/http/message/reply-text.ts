@@ -1,4 +1,4 @@
-/** A reply as the bytes of an HTTP/1.1 response, the same that Node writes for it (node/send.ts). */
+/** A reply as the bytes of an HTTP/1.1 response, the same that Node writes for it (node/send-response.ts). */
 
 import { STATUS_CODES } from 'node:http';
 import { AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';

@@ -11,14 +11,14 @@ import { parseSubscription } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { requireKnown, type UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { StateView } from '../../state/state.ts';
-import type { Abandonment } from '../answering/abandonment.ts';
 import type { AskedReadings } from '../answering/account-reads.ts';
 import type { Answers } from '../answering/answers.ts';
+import type { Cancellation } from '../answering/cancellation.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import type { Outbox } from '../transport/websocket/outbox.ts';
-import { Chain } from './chain.ts';
 import { formatAlready, formatSubscriptionError } from './error-frames.ts';
 import { type Frame, formatAck, formatSubscription } from './frames.ts';
+import { LinkedList } from './linked-list.ts';
 import type { PushSchedule, Scheduled, ScheduledConnection } from './schedule.ts';
 import { Subscription } from './subscription.ts';
 import type { Topics } from './topics.ts';
@@ -45,7 +45,7 @@ export interface SubscriptionContext {
 interface Connection {
   readonly keyId: string;
   readonly secretHash: string;
-  readonly abandonment: Abandonment;
+  readonly cancellation: Cancellation;
   readonly outbox: Outbox;
   /** Time between two states of a subscription. */
   readonly intervalMs: number;
@@ -81,8 +81,8 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   readonly #open = new Map<string, Subscription>();
   readonly intervalMs: number;
   readonly keyId: string;
-  readonly stale = new Chain<Scheduled>();
-  chain: Chain<ScheduledConnection> | undefined;
+  readonly stale = new LinkedList<Scheduled>();
+  list: LinkedList<ScheduledConnection> | undefined;
   previous: ScheduledConnection | undefined;
   next: ScheduledConnection | undefined;
   /** What is written and not yet sent, within the frames of several connections. */

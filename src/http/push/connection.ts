@@ -9,11 +9,11 @@ import type { WebSocket } from 'ws';
 import { UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Key } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
-import { Abandonment, CLIENT_GONE, STOPPING } from '../answering/abandonment.ts';
+import { Cancellation, CLIENT_GONE, STOPPING } from '../answering/cancellation.ts';
 import type { PushCounters } from '../answering/counters.ts';
-import type { Peer } from '../answering/peer.ts';
 import { headOfPost, type QuestionHead } from '../answering/question-head.ts';
 import { JsonSource } from '../answering/question-source.ts';
+import type { RequestingClient } from '../answering/requesting-client.ts';
 import { weighLength } from '../message/parse-limits.ts';
 import type { Reply } from '../message/reply.ts';
 import { POLICY_VIOLATION } from '../transport/websocket/close-codes.ts';
@@ -66,8 +66,8 @@ export class PushConnection {
   readonly #context: PushContext;
   /** The request head of every post on this connection. */
   readonly #head: QuestionHead;
-  readonly abandonment = new Abandonment();
-  readonly #peer: Peer = { probeCount: 0, abandonment: this.abandonment };
+  readonly cancellation = new Cancellation();
+  readonly #client: RequestingClient = { probeCount: 0, cancellation: this.cancellation };
   readonly #subscriptions: ConnectionSubscriptions;
   #postsInFlight = 0;
   /** When the client last sent anything. */
@@ -168,7 +168,7 @@ export class PushConnection {
       throw new FrameError(new RequestError('rate_limited', message), id);
     }
     const source = new JsonSource(question, 'request.payload', length);
-    const reply = answers.answer(this.#head, this.#peer, source);
+    const reply = answers.answer(this.#head, this.#client, source);
     if (!(reply instanceof Promise)) {
       this.#sendAnswer(id, reply, startedMs);
       return;
@@ -213,12 +213,12 @@ export class PushConnection {
 
   /** The service is stopping: posts that are not answered yet are refused. */
   startDraining(): void {
-    this.abandonment.abandon(STOPPING);
+    this.cancellation.cancel(STOPPING);
   }
 
   /** Called once, when the connection is closed. */
   release(): void {
-    this.abandonment.abandon(CLIENT_GONE);
+    this.cancellation.cancel(CLIENT_GONE);
     this.#subscriptions.release();
   }
 

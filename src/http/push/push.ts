@@ -9,11 +9,11 @@ import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import { hashSecret } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
-import { STOPPING } from '../answering/abandonment.ts';
 import { describeFailure } from '../answering/answer-failure.ts';
 import type { Answers } from '../answering/answers.ts';
-import { BoundedLog } from '../answering/bounded-log.ts';
+import { STOPPING } from '../answering/cancellation.ts';
 import type { PushCounters } from '../answering/counters.ts';
+import { RateLimitedLog } from '../answering/rate-limited-log.ts';
 import { queryOf } from '../message/router.ts';
 import type { HttpSettings } from '../settings.ts';
 import {
@@ -25,7 +25,7 @@ import {
 import { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { findBodyFault, type Handshake, Handshakes } from '../transport/websocket/handshake.ts';
 import { type PushClient, PushConnection, type PushContext } from './connection.ts';
-import { readConnectionTerms } from './connection-terms.ts';
+import { readConnectionOptions } from './connection-options.ts';
 import { PushSchedule } from './schedule.ts';
 import { TopicReads } from './topic-reads.ts';
 import { Topics } from './topics.ts';
@@ -60,7 +60,7 @@ interface Usage {
 
 export class Push {
   readonly #parts: PushParts;
-  readonly #log: BoundedLog;
+  readonly #log: RateLimitedLog;
   readonly #handshakes: Handshakes;
   readonly #frames = new FrameWriter();
   readonly #schedule: PushSchedule;
@@ -77,7 +77,7 @@ export class Push {
 
   constructor(parts: PushParts) {
     this.#parts = parts;
-    this.#log = new BoundedLog(parts.log);
+    this.#log = new RateLimitedLog(parts.log);
     this.#handshakes = new Handshakes(parts.settings);
     this.#schedule = new PushSchedule({
       frames: this.#frames,
@@ -134,10 +134,10 @@ export class Push {
     if (this.#isClosing) return STOPPING;
     const state = this.#parts.answers.readiness.findState();
     if (state instanceof RequestError) return state;
-    const terms = readConnectionTerms(queryOf(request.url ?? ''));
-    if (terms instanceof RequestError) return terms;
-    const intervalMs = Math.max(terms.intervalMs, this.#parts.settings.pushInterval);
-    return this.#handshakes.open(handshake, terms.isCompressed, (socket) => {
+    const options = readConnectionOptions(queryOf(request.url ?? ''));
+    if (options instanceof RequestError) return options;
+    const intervalMs = Math.max(options.intervalMs, this.#parts.settings.pushInterval);
+    return this.#handshakes.open(handshake, options.isCompressed, (socket) => {
       this.#open({ socket, stream, intervalMs, key, secretHash });
     });
   }

@@ -12,10 +12,10 @@
 import type { StateView } from '../../state/state.ts';
 import type { Turns } from '../answering/turns.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
-import { Chain, type Link } from './chain.ts';
+import { LinkedList, type ListNode } from './linked-list.ts';
 
 /** A subscription, as far as it is scheduled: it rests, is stale, or waits for a change. */
-export interface Scheduled extends Link<Scheduled> {
+export interface Scheduled extends ListNode<Scheduled> {
   readonly connection: ScheduledConnection;
   /** When it may be sent its next state, while it rests. */
   dueMs: number;
@@ -29,12 +29,12 @@ export interface Scheduled extends Link<Scheduled> {
 }
 
 /** A connection, as far as it is scheduled. */
-export interface ScheduledConnection extends Link<ScheduledConnection> {
+export interface ScheduledConnection extends ListNode<ScheduledConnection> {
   readonly keyId: string;
   /** Time between two states of a subscription; 0 for after every batch of blocks. */
   readonly intervalMs: number;
   /** Those whose answer may have changed. */
-  readonly stale: Chain<Scheduled>;
+  readonly stale: LinkedList<Scheduled>;
   /** Writes what is new, as much as goes into one write. */
   compose(frames: FrameWriter, state: StateView): void;
   /** Sends what it has written; true if it has more to write. */
@@ -66,14 +66,14 @@ export interface ScheduleOptions {
 export class PushSchedule {
   readonly #options: ScheduleOptions;
   /** Those with something to check, in turn. */
-  readonly #queue = new Chain<ScheduledConnection>();
+  readonly #queue = new LinkedList<ScheduledConnection>();
   /** Sent, by interval, in the order in which they become due again. */
-  readonly #resting = new Map<number, Chain<Scheduled>>();
+  readonly #resting = new Map<number, LinkedList<Scheduled>>();
   /**
    * Those that wait for a change, in order of `allMarksSeen`: those that have not seen the newest
    * `markAll` come first.
    */
-  readonly #waiting = new Chain<Scheduled>();
+  readonly #waiting = new LinkedList<Scheduled>();
   #allMarks = 0;
   #slice: NodeJS.Immediate | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -133,18 +133,18 @@ export class PushSchedule {
     item.allMarksSeen = this.#allMarks;
     item.dueMs = performance.now() + intervalMs;
     item.isResting = true;
-    item.chain?.remove(item);
+    item.list?.remove(item);
     this.#restingFor(intervalMs).append(item);
     this.#awaitDue(item.dueMs);
   }
 
-  #restingFor(intervalMs: number): Chain<Scheduled> {
-    let chain = this.#resting.get(intervalMs);
-    if (chain === undefined) {
-      chain = new Chain();
-      this.#resting.set(intervalMs, chain);
+  #restingFor(intervalMs: number): LinkedList<Scheduled> {
+    let list = this.#resting.get(intervalMs);
+    if (list === undefined) {
+      list = new LinkedList();
+      this.#resting.set(intervalMs, list);
     }
-    return chain;
+    return list;
   }
 
   /**
@@ -166,12 +166,12 @@ export class PushSchedule {
   }
 
   #wake(item: Scheduled): void {
-    item.chain?.remove(item);
+    item.list?.remove(item);
     item.isResting = false;
   }
 
   delete(item: Scheduled): void {
-    item.chain?.remove(item);
+    item.list?.remove(item);
   }
 
   /** Forgets a connection. */
@@ -184,7 +184,7 @@ export class PushSchedule {
     clearTimeout(this.#pause);
     this.#queue.clear();
     this.#waiting.clear();
-    for (const chain of this.#resting.values()) chain.clear();
+    for (const list of this.#resting.values()) list.clear();
   }
 
   #startSlice(): void {
@@ -245,10 +245,10 @@ export class PushSchedule {
   #wakeDue(): void {
     const nowMs = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const [intervalMs, chain] of this.#resting) {
+    for (const [intervalMs, list] of this.#resting) {
       const soonMs = nowMs + Math.min(EARLY_MS_MAX, intervalMs * EARLY_SHARE_MAX);
-      let item = chain.first;
-      for (; item !== undefined && item.dueMs <= soonMs; item = chain.first) {
+      let item = list.first;
+      for (; item !== undefined && item.dueMs <= soonMs; item = list.first) {
         this.#wake(item);
         if (this.#isStale(item)) this.mark(item);
         else this.#waiting.append(item);

@@ -5,7 +5,7 @@
 
 import type { StateView } from '../../state/state.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
-import type { Chain } from './chain.ts';
+import type { LinkedList } from './linked-list.ts';
 import type { Scheduled, ScheduledConnection } from './schedule.ts';
 import type { Topic } from './topics.ts';
 
@@ -14,7 +14,7 @@ const NOTHING_SENT = -1;
 export class Subscription implements Scheduled {
   readonly topic: Topic;
   readonly connection: ScheduledConnection;
-  chain: Chain<Scheduled> | undefined;
+  list: LinkedList<Scheduled> | undefined;
   previous: Scheduled | undefined;
   next: Scheduled | undefined;
   dueMs = 0;

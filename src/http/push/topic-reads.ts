@@ -4,8 +4,8 @@
  */
 
 import type { StateView } from '../../state/state.ts';
-import { Abandonment } from '../answering/abandonment.ts';
 import type { AccountReads } from '../answering/account-reads.ts';
+import { Cancellation } from '../answering/cancellation.ts';
 import type { Topic, Topics } from './topics.ts';
 
 const CHECK_MS = 1_000;
@@ -61,7 +61,7 @@ export class TopicReads {
     const keyId = topic.nextKeyId();
     if (keyId === undefined) return;
     // For all who have subscribed, so that no one connection ends it.
-    const requester = { keyId, abandonment: new Abandonment() };
+    const requester = { keyId, cancellation: new Cancellation() };
     const reading = reads.read(state, subjects, requester, ageMsMax);
     if (reading === undefined) return;
     this.#readAgainMs.set(topic, Number.POSITIVE_INFINITY);

@@ -12,8 +12,8 @@ import { type AnswerWriter, fixedText } from '../../info/writing/answer-writer.t
 import type { StateView } from '../../state/state.ts';
 import type { AccountReads, Provenance } from '../answering/account-reads.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
+import { CachedFrame } from './cached-frame.ts';
 import { createStateFormat, type StateFormat } from './frames.ts';
-import { KeptFrame } from './kept-frame.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-topics.ts';
 
@@ -44,7 +44,7 @@ export class Topic implements WatchableTopic {
   markedAt = 0;
   #provenance: Provenance | undefined;
   /** Undefined unless many subscribe to it. */
-  #frame: KeptFrame | undefined;
+  #frame: CachedFrame | undefined;
 
   constructor(name: string, question: StateQuestion, reads: AccountReads) {
     this.name = name;
@@ -146,7 +146,7 @@ export class Topic implements WatchableTopic {
       this.#frame = undefined;
       return;
     }
-    this.#frame ??= new KeptFrame();
+    this.#frame ??= new CachedFrame();
     this.#frame.keep(frames.last(), height);
   }
 

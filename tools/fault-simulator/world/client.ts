@@ -1,7 +1,7 @@
 /** A client of a worker: asks at random, and holds every reply against the truth. */
 
-import { Abandonment } from '../../../src/http/answering/abandonment.ts';
 import { AnswerFailure } from '../../../src/http/answering/answer-failure.ts';
+import { Cancellation } from '../../../src/http/answering/cancellation.ts';
 import { BodySource } from '../../../src/http/answering/question-source.ts';
 import type { Reply } from '../../../src/http/message/reply.ts';
 import { HEALTHY_HEAD_UNKNOWN } from '../../../src/replica/live-state.ts';
@@ -41,7 +41,7 @@ interface KnownAnswer {
 
 export class Client {
   readonly #parts: ClientParts;
-  readonly #peer = { probeCount: 0, abandonment: new Abandonment() };
+  readonly #client = { probeCount: 0, cancellation: new Cancellation() };
   readonly #known = new Map<string, KnownAnswer>();
   #height = 0;
 
@@ -90,7 +90,7 @@ export class Client {
     });
     const body = new BodySource(Buffer.from(JSON.stringify(question)));
     try {
-      const reply = answers.answer(head, this.#peer, isPoll ? undefined : body);
+      const reply = answers.answer(head, this.#client, isPoll ? undefined : body);
       if (reply instanceof Promise) void reply.then((late) => this.#judge(asked, late, mustAnswer));
       else this.#judge(asked, reply, mustAnswer);
     } catch (error) {

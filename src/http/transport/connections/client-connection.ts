@@ -5,7 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { Abandonment, CLIENT_GONE, STOPPING } from '../../answering/abandonment.ts';
+import { Cancellation, CLIENT_GONE, STOPPING } from '../../answering/cancellation.ts';
 import { readConnection } from './shared-reads.ts';
 
 /** A transport's end of a connection. */
@@ -39,7 +39,7 @@ export class ClientConnection {
   #isDraining = false;
   /** Requests on it without a known key, path or method. */
   probeCount = 0;
-  readonly abandonment = new Abandonment();
+  readonly cancellation = new Cancellation();
 
   constructor(socket: Socket, closed: (connection: ClientConnection) => void) {
     this.socket = socket;
@@ -47,7 +47,7 @@ export class ClientConnection {
     socket.on('timeout', () => socket.destroy());
     socket.on('close', () => {
       closed(this);
-      this.abandonment.abandon(CLIENT_GONE);
+      this.cancellation.cancel(CLIENT_GONE);
       this.#handler?.close();
     });
   }
@@ -63,7 +63,7 @@ export class ClientConnection {
   /** The service is stopping: the connection is closed once it is not busy. */
   startDraining(): void {
     this.#isDraining = true;
-    this.abandonment.abandon(STOPPING);
+    this.cancellation.cancel(STOPPING);
   }
 
   /** Whether push owns the socket now, and closes it. */
@@ -91,7 +91,7 @@ export class ClientConnection {
 
   readonly #noteEnd = (): void => {
     this.#hasEnded = true;
-    this.abandonment.abandon(CLIENT_GONE);
+    this.cancellation.cancel(CLIENT_GONE);
     if (this.#isEnding) this.socket.destroySoon();
     else this.#handler?.takeEnd();
   };

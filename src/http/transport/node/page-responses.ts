@@ -12,7 +12,7 @@ import { formatLlms } from '../../pages/llms.ts';
 import { formatOpenApi } from '../../pages/openapi.ts';
 import type { HttpSettings } from '../../settings.ts';
 import type { HttpExchange } from './request-stream.ts';
-import { sendPage, writeHead } from './send.ts';
+import { sendPage, writeHead } from './send-response.ts';
 
 const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
 const HTML = { 'Content-Type': 'text/html; charset=utf-8' };

@@ -11,11 +11,11 @@ import { pageOf } from '../../message/request-head.ts';
 import type { HttpSettings } from '../../settings.ts';
 import type { ClientConnection } from '../connections/client-connection.ts';
 import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
-import { readBody } from './body.ts';
 import { expectsContinue, findExpectationFault, findHeadFault } from './head-checks.ts';
 import { type PageParts, PageResponses } from './page-responses.ts';
+import { readBody } from './read-body.ts';
 import { asRequestStream, type HttpExchange } from './request-stream.ts';
-import { sendReply } from './send.ts';
+import { sendReply } from './send-response.ts';
 
 export interface RequestHandlerParts extends PageParts {
   readonly answers: Answers;

@@ -23,7 +23,7 @@ import {
 import { type ClientError, describeClientError } from './client-errors.ts';
 import { findHeadFault } from './head-checks.ts';
 import type { RequestStream, SentBytes } from './request-stream.ts';
-import { sendReply } from './send.ts';
+import { sendReply } from './send-response.ts';
 
 export interface UpgradesAndErrorsParts {
   /** Opens WebSocket connections, or returns why a handshake is refused. */

@@ -10,7 +10,7 @@ const SPARE_LENGTH = 128;
 const EMPTY = Buffer.alloc(0);
 const NO_HEIGHT = -1;
 
-export class KeptFrame {
+export class CachedFrame {
   #memory: Buffer = EMPTY;
   #length = 0;
   #height = NO_HEIGHT;

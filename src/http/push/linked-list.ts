@@ -3,14 +3,14 @@
  * and go thousands of times a second: a Set takes several times as long, and leaves garbage.
  */
 
-/** An item; it is in one chain at a time. */
-export interface Link<Item extends Link<Item>> {
-  chain: Chain<Item> | undefined;
+/** An item; it is in one list at a time. */
+export interface ListNode<Item extends ListNode<Item>> {
+  list: LinkedList<Item> | undefined;
   previous: Item | undefined;
   next: Item | undefined;
 }
 
-export class Chain<Item extends Link<Item>> {
+export class LinkedList<Item extends ListNode<Item>> {
   #first: Item | undefined;
   #last: Item | undefined;
 
@@ -18,11 +18,11 @@ export class Chain<Item extends Link<Item>> {
     return this.#first;
   }
 
-  /** At the end, from whichever chain it was in; an item that is here already keeps its place. */
+  /** At the end, from whichever list it was in; an item that is here already keeps its place. */
   append(item: Item): void {
-    if (item.chain === this) return;
-    item.chain?.remove(item);
-    item.chain = this;
+    if (item.list === this) return;
+    item.list?.remove(item);
+    item.list = this;
     item.previous = this.#last;
     if (this.#last === undefined) this.#first = item;
     else this.#last.next = item;
@@ -31,13 +31,13 @@ export class Chain<Item extends Link<Item>> {
 
   /** Does nothing if the item is not here. */
   remove(item: Item): void {
-    if (item.chain !== this) return;
+    if (item.list !== this) return;
     const { previous, next } = item;
     if (previous === undefined) this.#first = next;
     else previous.next = next;
     if (next === undefined) this.#last = previous;
     else next.previous = previous;
-    item.chain = undefined;
+    item.list = undefined;
     item.previous = undefined;
     item.next = undefined;
   }

@@ -4,11 +4,11 @@ import { findOpenFile, findOpenFolder } from '../ledger/embedded/folder.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A folder that does not exist yet is made for its user alone. */
-export function warnIfFolderIsOpen(folder: string, terminal: Terminal): void {
+export function warnIfOthersCanReadFolder(folder: string, terminal: Terminal): void {
   warn(findOpenFolder(folder), terminal);
 }
 
-export function warnIfFileIsOpen(file: string, terminal: Terminal): void {
+export function warnIfOthersCanReadFile(file: string, terminal: Terminal): void {
   warn(findOpenFile(file), terminal);
 }
 

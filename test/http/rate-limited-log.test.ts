@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { BoundedLog } from '../../src/http/answering/bounded-log.ts';
+import { RateLimitedLog } from '../../src/http/answering/rate-limited-log.ts';
 import { StandingClock } from '../standing-clock.ts';
 
 test('30 lines a minute are logged, and the next minute says how many were left out', () => {
   const clock = new StandingClock();
   const lines: { n: number; leftOut?: number }[] = [];
-  const log = new BoundedLog(pino({}, { write: (line) => lines.push(JSON.parse(line)) }));
+  const log = new RateLimitedLog(pino({}, { write: (line) => lines.push(JSON.parse(line)) }));
   const fill = (count: number) => {
     for (let n = 0; n < count; n++) log.write('info', { n }, 'a line');
   };

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 const LINES_MAX = 30;
 const LINES_MS = 60_000;
 
-export class BoundedLog {
+export class RateLimitedLog {
   readonly #log: Logger;
   #lines = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { Places } from '../../src/http/answering/places.ts';
+import { InFlightLimit } from '../../src/http/answering/in-flight-limit.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
@@ -158,10 +158,10 @@ for (const [name, noFastLane] of [
 
   test(`a key that waits for a height too often is refused (${name})`, async (context) => {
     const { port, key } = await open(context, noFastLane);
-    const full = new Places({ what: 'requests', countMax: 2, keyCountMax: 1 });
+    const full = new InFlightLimit({ what: 'requests', countMax: 2, keyCountMax: 1 });
     full.take('greedy');
     const shortage = full.findShortage('greedy');
-    context.mock.method(Places.prototype, 'findShortage', () => shortage);
+    context.mock.method(InFlightLimit.prototype, 'findShortage', () => shortage);
     const client = await connect(port);
     client.send(format(key, { type: 'meta' }, { 'Ledger-Min-Height': NEVER }));
     const { status, headers, body } = await client.response();

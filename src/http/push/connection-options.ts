@@ -6,7 +6,7 @@
 import { readOne } from '../../info/fields/field.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 
-export interface ConnectionTerms {
+export interface ConnectionOptions {
   /** 0 if none is asked for. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
@@ -18,7 +18,7 @@ const INTERVAL_MS_MAX = 60_000;
 const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to ${INTERVAL_MS_MAX}`;
 
 /** Whatever else is in the query is ignored. */
-export function readConnectionTerms(query: string): ConnectionTerms | RequestError {
+export function readConnectionOptions(query: string): ConnectionOptions | RequestError {
   const fields = new URLSearchParams(query);
   const interval = readTerm(fields, 'interval', '0');
   if (interval instanceof RequestError) return interval;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Allowance } from '../../src/access/budgets.ts';
-import { Abandonment, STOPPING } from '../../src/http/answering/abandonment.ts';
-import { isUnpaid, RefusalPace } from '../../src/http/answering/refusal-pace.ts';
+import { Cancellation, STOPPING } from '../../src/http/answering/cancellation.ts';
+import { isUnpaid, RefusalRateLimit } from '../../src/http/answering/refusal-rate-limit.ts';
 import { refusalReply } from '../../src/http/message/refusal-reply.ts';
 import { Reply } from '../../src/http/message/reply.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -18,12 +18,12 @@ const AT_ONCE = 10;
 /** A pace, and what of its replies has come, in order. */
 function openPace(context: TestContext) {
   context.mock.timers.enable({ apis: ['setTimeout'] });
-  const pace = new RefusalPace();
+  const pace = new RefusalRateLimit();
   const come: string[] = [];
-  const refuse = (keyId: string, abandonment = new Abandonment(), isLast = false) => {
+  const refuse = (keyId: string, cancellation = new Cancellation(), isLast = false) => {
     const refusal = new Reply(429, '');
     refusal.isLast = isLast;
-    const reply = pace.pass(refusal, keyId, abandonment);
+    const reply = pace.pass(refusal, keyId, cancellation);
     if (reply instanceof Promise) void reply.then(() => come.push(keyId));
     else come.push(keyId);
   };
@@ -81,12 +81,12 @@ test('a refusal that ends its connection counts as five', async (context) => {
 
 test('no refusal waits on a connection that has ended or is to end', async (context) => {
   const { come, refuse } = openPace(context);
-  const abandonment = new Abandonment();
-  refuseTimes(2 * AT_ONCE, () => refuse('loud', abandonment));
-  abandonment.abandon(STOPPING);
+  const cancellation = new Cancellation();
+  refuseTimes(2 * AT_ONCE, () => refuse('loud', cancellation));
+  cancellation.cancel(STOPPING);
   await new Promise(setImmediate);
   assert.equal(come.length, 2 * AT_ONCE);
-  refuse('loud', abandonment);
+  refuse('loud', cancellation);
   assert.equal(come.length, 2 * AT_ONCE + 1);
 });
 

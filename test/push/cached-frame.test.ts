@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptFrame } from '../../src/http/push/kept-frame.ts';
+import { CachedFrame } from '../../src/http/push/cached-frame.ts';
 
 test('a kept frame is the one that was kept last, at its height alone', () => {
-  const kept = new KeptFrame();
+  const kept = new CachedFrame();
   assert.equal(kept.at(0), undefined);
   for (const [height, length] of [10, 400, 0, 399, 401, 5000, 1].entries()) {
     const frame = Buffer.alloc(length, height + 1);
@@ -16,7 +16,7 @@ test('a kept frame is the one that was kept last, at its height alone', () => {
 });
 
 test('a frame that is forgotten is not sent again, the next one is', () => {
-  const kept = new KeptFrame();
+  const kept = new CachedFrame();
   kept.keep(Buffer.from('one'), 7);
   kept.forget();
   assert.equal(kept.at(7), undefined);
@@ -25,7 +25,7 @@ test('a frame that is forgotten is not sent again, the next one is', () => {
 });
 
 test('frames of about the same length are kept in the same memory', () => {
-  const kept = new KeptFrame();
+  const kept = new CachedFrame();
   kept.keep(Buffer.alloc(2000), 1);
   const memory = kept.at(1)?.buffer;
   kept.keep(Buffer.alloc(2010), 2);

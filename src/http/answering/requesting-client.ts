@@ -1,14 +1,14 @@
 /** The connection that a request came on. */
 
 import type { RequestErrorCode } from '../../info/request-error.ts';
-import type { Abandonment } from './abandonment.ts';
+import type { Cancellation } from './cancellation.ts';
 
 /** What a reply needs to know of its connection. */
-export interface Peer {
+export interface RequestingClient {
   /** Requests without a known key, path or method, as a scanner sends them. */
   probeCount: number;
   /** Ends the work on its requests. */
-  readonly abandonment: Abandonment;
+  readonly cancellation: Cancellation;
 }
 
 /** Codes that a scanner gets again and again, an ordinary client only now and then. */
@@ -21,8 +21,8 @@ const PROBE_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
 const PROBES_MAX = 256;
 
 /** Counts a refusal if it has one of these codes; true if the connection is to be closed. */
-export function countProbe(code: RequestErrorCode, peer: Peer): boolean {
+export function countProbe(code: RequestErrorCode, client: RequestingClient): boolean {
   if (!PROBE_CODES.has(code)) return false;
-  peer.probeCount++;
-  return peer.probeCount === PROBES_MAX;
+  client.probeCount++;
+  return client.probeCount === PROBES_MAX;
 }

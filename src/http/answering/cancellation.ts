@@ -1,6 +1,6 @@
 /**
  * Cancels the work on answers when the client is gone, or when the service stops. Each connection has one
- * `Abandonment`. Work that takes longer than a turn of the event loop registers with the `Abandonment` of
+ * `Cancellation`. Work that takes longer than a turn of the event loop registers with the `Cancellation` of
  * the connection that asked.
  */
 
@@ -25,7 +25,7 @@ const TOO_LATE = new RequestError(
 /** Called once, with the refusal that the client gets if the client still reads. */
 type End = (refusal: RequestError) => void;
 
-export class Abandonment {
+export class Cancellation {
   #refusal: RequestError | undefined;
   readonly #ends = new Set<End>();
 
@@ -34,7 +34,7 @@ export class Abandonment {
     return this.#refusal;
   }
 
-  abandon(refusal: RequestError): void {
+  cancel(refusal: RequestError): void {
     if (this.#refusal !== undefined) return;
     this.#refusal = refusal;
     const ends = [...this.#ends];
@@ -76,14 +76,14 @@ export class Wait {
   readonly late: Promise<typeof LATE>;
   #stop: () => void = () => undefined;
 
-  constructor(msMax: number, abandonment: Abandonment) {
+  constructor(msMax: number, cancellation: Cancellation) {
     this.late = new Promise((resolve) => {
       const end = () => resolve(LATE);
       const timer = setTimeout(end, msMax);
-      abandonment.add(end);
+      cancellation.add(end);
       this.#stop = () => {
         clearTimeout(timer);
-        abandonment.delete(end);
+        cancellation.delete(end);
       };
     });
   }
@@ -97,11 +97,11 @@ export class Wait {
 /** Who asked a question. */
 export interface Requester {
   readonly keyId: string;
-  readonly abandonment: Abandonment;
+  readonly cancellation: Cancellation;
 }
 
 /** An answer that was given up; what was not worked is refunded. */
-export class AbandonedAnswer {
+export class CancelledAnswer {
   readonly refusal: RequestError;
   readonly #workedMs: number;
 

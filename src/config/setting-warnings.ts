@@ -7,7 +7,7 @@ import { type Declarations, listSettings, type Setting, variablesOf } from './se
 type Flags = CommandLine['flags'];
 
 /** One sentence for each warning. `values` are those of the declared settings, by name. */
-export function adviseOn(
+export function listSettingWarnings(
   declarations: Declarations,
   values: Readonly<Record<string, unknown>>,
   flags: Flags,

@@ -6,8 +6,8 @@
 
 import type { RequestErrorCode } from '../../info/request-error.ts';
 import type { Reply } from '../message/reply.ts';
-import type { Abandonment } from './abandonment.ts';
-import { TurnOrder } from './turn-order.ts';
+import type { Cancellation } from './cancellation.ts';
+import { RoundRobin } from './round-robin.ts';
 
 const INTERVAL_MS = 20;
 /** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
@@ -39,28 +39,28 @@ interface WaitingRefusal {
   send(): void;
 }
 
-export class RefusalPace {
+export class RefusalRateLimit {
   /** Refusals in this interval, by key. */
   readonly #counts = new Map<string, number>();
-  readonly #waiting = new TurnOrder<WaitingRefusal>();
+  readonly #waiting = new RoundRobin<WaitingRefusal>();
   #timer: NodeJS.Timeout | undefined;
 
   /** The reply, or a promise of the reply if the key has used up this interval. */
-  pass(reply: Reply, keyId: string, abandonment: Abandonment): Reply | Promise<Reply> {
+  pass(reply: Reply, keyId: string, cancellation: Cancellation): Reply | Promise<Reply> {
     const count = reply.isLast ? LAST_COUNTS : 1;
-    if (abandonment.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
+    if (cancellation.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
     return new Promise((resolve) => {
       const end = () => {
         this.#waiting.delete(refusal);
         resolve(reply);
       };
       const send = () => {
-        abandonment.delete(end);
+        cancellation.delete(end);
         resolve(reply);
       };
       const refusal = { keyId, count, send };
       this.#waiting.add(refusal);
-      abandonment.add(end);
+      cancellation.add(end);
     });
   }
 

@@ -1,10 +1,10 @@
-/** Places for what takes longer than a turn: so many in all, and a part of them for each key. */
+/** Limits how many requests of one kind are in flight: in total, and for each key. */
 
 import { KeyCounts } from '../../access/key-counts.ts';
 import { RequestError } from '../../info/request-error.ts';
 
-interface PlacesOptions {
-  /** What takes a place, in the plural. */
+interface InFlightLimitOptions {
+  /** The kind of request, in the plural, for error messages. */
   readonly what: string;
   readonly countMax: number;
   readonly keyCountMax: number;
@@ -12,16 +12,16 @@ interface PlacesOptions {
 
 const RETRY_AFTER_SECONDS = 1;
 
-export class Places {
-  readonly #options: PlacesOptions;
+export class InFlightLimit {
+  readonly #options: InFlightLimitOptions;
   readonly #countByKey = new KeyCounts();
   #count = 0;
 
-  constructor(options: PlacesOptions) {
+  constructor(options: InFlightLimitOptions) {
     this.#options = options;
   }
 
-  /** Why the key gets no further place; undefined if it gets one. */
+  /** The refusal of one more request of the key; undefined if the request may start. */
   findShortage(keyId: string): RequestError | undefined {
     const { what, countMax, keyCountMax } = this.#options;
     if (this.#countByKey.of(keyId) >= keyCountMax) {

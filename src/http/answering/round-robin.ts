@@ -7,7 +7,7 @@ interface OfKey {
   readonly keyId: string;
 }
 
-export class TurnOrder<T extends OfKey> {
+export class RoundRobin<T extends OfKey> {
   /** The first key has the next turn. No list is empty. */
   readonly #byKey = new Map<string, T[]>();
 
