@@ -1,4 +1,4 @@
-/** What those who wait are told when the upstream did not answer. */
+/** The outcome that waiting callers get if the upstream did not answer. */
 
 import type { WantBusy, WantedOutcome, WantFailed } from '../channel/wanted.ts';
 import type { Asking } from '../client/asking.ts';
@@ -16,7 +16,10 @@ export function outcomeOfFailure(error: Error): WantFailed | WantBusy {
   return error.isSent ? { ...outcome, isSent: true } : outcome;
 }
 
-/** The last of several questions may not have been sent, but one before it was. */
+/**
+ * Marks a failed outcome as sent if one of its questions was sent: the last question may not have
+ * been sent, but an earlier one was.
+ */
 export function withSent(outcome: WantedOutcome, { isSent }: Asking): WantedOutcome {
   const isMishap = outcome.outcome === 'failed' || outcome.outcome === 'busy';
   return isMishap && isSent ? { ...outcome, isSent: true } : outcome;

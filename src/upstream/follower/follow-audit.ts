@@ -1,30 +1,35 @@
 /**
- * How true perpinfo is to the exchange: the figures that our rules do not reproduce, and the changes of
- * accounts that nothing explains, each counted by field and logged.
+ * Counts by field, and logs, where perpinfo differs from the exchange: figures that our rules do
+ * not reproduce, and changes of accounts that nothing explains.
  */
 
 import type { Clock } from '../client/limits/clock.ts';
 import type { UpstreamLog } from '../client/upstream.ts';
 import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
 
-/** Field names come from our own readers; this bounds them if one lets an unknown name through. */
+/**
+ * Maximum number of field names. The names come from our readers; the limit holds even if a reader
+ * lets an unknown name through.
+ */
 const FIELDS_MAX = 200;
 const OTHER_FIELD = 'other';
-/** Maximum number of lines a minute; the rest is only counted. */
+/** Maximum number of log lines a minute. Further lines are only counted. */
 const LINES_MAX = 30;
 const LINES_MS = 60_000;
-/** How long the same mismatch of the same account is only counted. */
+/** After a mismatch of an account was logged, the same mismatch is only counted for this time. */
 const REPEAT_MS = 600_000;
-/** Maximum number of mismatches that are remembered as logged. */
+/** Maximum number of mismatches that are remembered. */
 const LOGGED_MAX = 1_000;
 
-/** Also the log of whatever an upstream can make speak: its lines are counted with the others. */
+/**
+ * Also the log for all other lines that an upstream can cause: one limit applies to all of them.
+ */
 export class FollowAudit implements UpstreamLog {
   readonly #clock: Clock;
   readonly #log: UpstreamLog;
   readonly #mismatches = new Map<string, number>();
   readonly #surprises = new Map<string, number>();
-  /** When a line was last logged: a mismatch by account and field, others by their text. */
+  /** When a line was last logged: mismatches by account and field, other lines by their text. */
   readonly #loggedMs = new Map<string, number>();
   #lines = 0;
   #suppressed = 0;
@@ -42,19 +47,19 @@ export class FollowAudit implements UpstreamLog {
     };
   }
 
-  /** A figure of an answer that our rules do not give for the answer's own rows. */
+  /** Notes a figure of an answer that our rules do not give for the rows of the same answer. */
   noteMismatch(subject: string, mismatch: Mismatch): void {
     this.countMismatch(mismatch);
     if (this.#isRepeated(`${subject} ${mismatch.field}`)) return;
     this.warn(`${subject}: not recorded, ${describeMismatch(mismatch)}`);
   }
 
-  /** As `noteMismatch`, where somebody else logs it. */
+  /** As `noteMismatch`, without logging: the caller logs it. */
   countMismatch({ field }: Mismatch): void {
     countField(this.#mismatches, field);
   }
 
-  /** True if it was logged a short while ago; otherwise notes that it is logged now. */
+  /** True if the same was logged recently; otherwise notes that it is logged now. */
   #isRepeated(what: string): boolean {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(what) ?? Number.NEGATIVE_INFINITY;
@@ -64,13 +69,13 @@ export class FollowAudit implements UpstreamLog {
     return false;
   }
 
-  /** Fields of a known account that have changed, and nothing that we know of has changed them. */
+  /** Notes changed fields of a known account, if no event that we know of explains the change. */
   noteSurprises(subject: string, fields: readonly string[]): void {
     for (const field of fields) countField(this.#surprises, field);
     if (fields.length > 0) this.#say('info', `${subject}: changed unseen: ${fields.join(', ')}`);
   }
 
-  /** Logs a line, unless one about the same was logged a short while ago. */
+  /** Logs a line, unless a line about the same was logged recently. */
   warnOnce(message: string, about = message): void {
     if (!this.#isRepeated(about)) this.warn(message);
   }
@@ -79,7 +84,7 @@ export class FollowAudit implements UpstreamLog {
     this.#say('info', message);
   }
 
-  /** Logs a line, unless there were too many in this minute. */
+  /** Logs a line, unless there were too many lines in this minute. */
   warn(message: string): void {
     this.#say('warn', message);
   }

@@ -1,6 +1,6 @@
 /**
- * A live exchange as a feed: what its server answers and pushes becomes blocks, at most one in each
- * interval. Nothing that the server says ends it.
+ * A live exchange as a feed: answers and pushed messages of its server become blocks, at most one
+ * block in each interval. No message of the server ends the feed.
  */
 
 import type { BlockError } from '../../events/refusal.ts';
@@ -22,16 +22,16 @@ import { FollowSession, type FollowUpstream, type SessionOptions } from './follo
 import { type BytesAsker, Forwarder } from './forward.ts';
 import { mapTexts } from './map-texts.ts';
 
-/** After a block that was refused as a whole: only time can help, such as a clock that was set. */
+/** Pause after a whole block was refused: only time can help, for example until a clock is set. */
 const REFUSED_PAUSE_MS = 1_000;
-/** How long a service waits for the first markets before it answers. */
+/** How long a service waits for the first markets before it starts to answer. */
 const READY_MS_MAX = 5_000;
 
 export interface FollowOptions extends SessionOptions {
   readonly upstream: FollowUpstream & BytesAsker & { close(): Promise<void> };
   readonly intervalMs: number;
   readonly forwardKeepMs: number;
-  /** Removes what is secret from a text: an upstream may repeat its address in anything that it says. */
+  /** Removes secrets from a text: an upstream may repeat its address in any text. */
   redact(text: string): string;
 }
 
@@ -40,13 +40,17 @@ export class FollowFeed implements Feed, WantedHandler {
   readonly #options: FollowOptions;
   readonly #forwarder: Forwarder;
   readonly #pace: BlockPace;
-  /** Resolves with a partial ledger that has markets, after READY_MS_MAX, or when the feed ends. */
+  /**
+   * Resolves when the ledger is partial and has markets, after READY_MS_MAX, or when the feed ends.
+   */
   readonly ready: Promise<void>;
   #setReady: () => void = () => undefined;
-  /** Resolves at the start if the ledger is partial already: it can be answered from as it is. */
+  /**
+   * Resolves at the start if the ledger is already partial: then it can answer questions at once.
+   */
   readonly resumed: Promise<void>;
   #setResumed: () => void = () => undefined;
-  /** From the moment there is a ledger to write to. */
+  /** Set as soon as there is a ledger to write to. */
   #session: FollowSession | undefined;
 
   constructor(options: FollowOptions) {
@@ -101,7 +105,7 @@ export class FollowFeed implements Feed, WantedHandler {
     return pending.takeBlock(ledger, time.latest);
   }
 
-  /** One block at a time, since a refused one would be missing before the next. */
+  /** One block at a time: without a refused block, the next block would not fit. */
   async *#offer(
     taken: TakenBlock,
     { audit }: FollowSession,

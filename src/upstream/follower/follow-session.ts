@@ -1,4 +1,7 @@
-/** A follower at work on a ledger: what it keeps, what it reads again and when, what clients want. */
+/**
+ * A follower that works on a ledger: which items it follows, when it reads them again, and which
+ * reads clients wait for.
+ */
 
 import type { WireEvent } from '../../events/event.ts';
 import { expectedAddress, formatAddress, parseAddress } from '../../exact/address.ts';
@@ -33,7 +36,7 @@ import { type FollowPush, FollowSubscriptions } from './push/follow-subscription
 import { PushReader } from './push/push-reader.ts';
 import { TradeCoverage } from './push/trade-coverage.ts';
 
-/** What the follower needs of the upstream's client. */
+/** The part of the upstream's client that the follower uses. */
 export interface FollowUpstream extends AnswerAsker {
   readonly budget: { readonly limit: number; readonly left: number };
   readonly health: UpstreamHealth;
@@ -46,10 +49,13 @@ export interface SessionSettings {
   readonly forgetMs: number;
   /** How long a client waits for an account. */
   readonly waitMs: number;
-  /** How long an answer about an account that is not recorded is given to others who ask. */
+  /** How long the answer about an account that is not recorded is reused for other clients. */
   readonly sharedMs: number;
   readonly usersMax: number;
-  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  /**
+   * Interval at which marks of markets without a position are recorded; 0 to record each mark at
+   * once.
+   */
   readonly marksEveryMs: number;
   readonly aheadMsMax: number;
   readonly lineBytesMax: number;
@@ -61,7 +67,7 @@ export interface SessionOptions {
   readonly settings: SessionSettings;
   readonly log: UpstreamLog;
   readonly clock: Clock;
-  /** The log is that of the connection, whose lines are bounded. */
+  /** `log` is for the lines of the connection, whose number is limited. */
   createPush(handler: PushHandler, log: UpstreamLog): FollowPush;
   /** This machine's clock, in milliseconds since 1970. */
   wallMs(): number;
@@ -75,7 +81,7 @@ interface AskedRead {
 
 /** Maximum number of items that are followed. */
 const WATCHED_MAX = 20_000;
-/** Maximum number of items that are being read because they are due. */
+/** Maximum number of items that are read at the same time because they are due. */
 const READS_MAX = 64;
 const DUE_CHECK_MS = 100;
 const HOUSEKEEPING_MS = 10_000;
@@ -95,13 +101,13 @@ export class FollowSession {
   readonly #coverage: TradeCoverage;
   readonly #subscriptions: FollowSubscriptions;
   readonly #push: FollowPush;
-  /** Reads that clients wait for, by item. */
+  /** Reads that clients wait for, by item key. */
   readonly #asked = new Map<string, AskedRead>();
   #readCount = 0;
   #pushedMs: number | undefined;
-  /** The dexes of the accounts that are followed. */
+  /** The dexes of the followed accounts. */
   #dexes: readonly string[] = [''];
-  /** The coins of their positions, by dex. */
+  /** The coins of the followed accounts' positions, by dex. */
   #coins: ReadonlyMap<string, ReadonlySet<string>> = new Map();
 
   constructor(ledger: StateView, options: SessionOptions) {
@@ -199,12 +205,12 @@ export class FollowSession {
     };
   }
 
-  /** Recorded soon; nobody waits for it. */
+  /** The mode is recorded with the next block; nobody waits for this. */
   #putMode(user: string, mode: string): void {
     void this.pending.put(`mode of ${user}`, (ledger) => describeMode(ledger, user, mode));
   }
 
-  /** Goes on with what an earlier follower of this ledger has read not long ago. */
+  /** Follows again the items that an earlier follower of this ledger has read recently. */
   #restore(): void {
     const { forgetMs } = this.#options.settings;
     for (const item of findRecentItems(this.#ledger, forgetMs)) this.#watch(item);
@@ -212,7 +218,7 @@ export class FollowSession {
     if (size > 0) this.#options.log.info(`following ${size} items again`);
   }
 
-  /** Undefined if the item's address is none. */
+  /** Undefined if the item's address is invalid. */
   #watch(item: WantedItem): Watched | undefined {
     const address = parseAddress(item.user);
     if (address === undefined) return undefined;
@@ -227,7 +233,10 @@ export class FollowSession {
     return watched;
   }
 
-  /** Its trades are subscribed to before its first account is read. */
+  /**
+   * Adds the item's dex. Trades of a dex are subscribed to before the first account on this dex is
+   * read.
+   */
   #noteDex(item: WantedItem): void {
     if (item.kind !== 'account' || this.#dexes.includes(item.dex)) return;
     if (this.pending.directory.findDex(item.dex) === undefined) return;
@@ -268,19 +277,21 @@ export class FollowSession {
     return maxAgeMs === Number.POSITIVE_INFINITY || this.#isWithin(readTime, maxAgeMs);
   }
 
-  /** A time ahead of the exchange's is as wrong as one that is as far behind. */
+  /**
+   * A time that is ahead of the exchange's time is as wrong as a time that is equally far behind.
+   */
   #isWithin(readTime: number, maxAgeMs: number): boolean {
     const { now } = this.time;
     return now !== undefined && Math.abs(now - readTime) < maxAgeMs;
   }
 
-  /** Undefined if no pushed state has confirmed the account within the age. */
+  /** Undefined if no pushed state has confirmed the account within `maxAgeMs`. */
   #confirmWithin(watched: Watched, maxAgeMs: number): Promise<RecordOutcome> | undefined {
     if (!this.#isWithin(watched.readTime, maxAgeMs)) return undefined;
     return recordConfirmation(this.#ledger, this.pending, watched);
   }
 
-  /** One read for all who ask meanwhile. */
+  /** Reads the item once for all clients that ask during the read. */
   #readAsked(watched: Watched, keyId: string): Promise<WantedOutcome> {
     const { key } = watched;
     const shared = this.#asked.get(key);
@@ -291,7 +302,8 @@ export class FollowSession {
     const reading = this.#items.read(watched, { priority: 'asked', waitMsMax, asking });
     const outcome = reading.then((read) => {
       this.#asked.delete(key);
-      // Items that failed are dropped, or a flood of them would be read later for no one.
+      // Items that failed are dropped. Otherwise a flood of invalid items would be read again later
+      // although nobody needs them.
       if (isNotRead(read)) this.#watchList.dropUnread(watched);
       return withSent(read, asking);
     });
@@ -299,7 +311,7 @@ export class FollowSession {
     return outcome;
   }
 
-  /** Reads what is due, as much at a time as makes sense. */
+  /** Reads items that are due, within the limit of reads at the same time. */
   #readDue(): void {
     const { now: exchange } = this.time;
     const free = READS_MAX - this.#readCount;
@@ -313,10 +325,11 @@ export class FollowSession {
   async #readOne(watched: Watched, reason: DueReason): Promise<void> {
     watched.readReason = reason;
     this.#readCount++;
-    // What may have been missed is read from the budget of what is known to have changed.
+    // Accounts that may have missed a trade use the priority of accounts that are known to have
+    // changed.
     await this.#items.read(watched, { priority: reason === 'missed' ? 'hour' : reason });
     this.#readCount--;
-    // A more urgent read of the same account may have started meanwhile.
+    // A more urgent read of the same account may have started in the meantime.
     if (watched.readReason === reason) watched.readReason = undefined;
   }
 
@@ -336,7 +349,9 @@ export class FollowSession {
     this.#dexes = [...coins.keys()];
   }
 
-  /** Why no market is recorded, although the upstream lists some and should tell their marks. */
+  /**
+   * Why no market is recorded, although the upstream lists markets and should report their marks.
+   */
   get #marketsFault(): string | undefined {
     const { failure, isSource } = this.#marks;
     const isListed = this.#ledger.markets.markets.length > 0;

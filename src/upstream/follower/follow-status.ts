@@ -1,4 +1,7 @@
-/** The follower's report: whether the upstream is well, how old things are, what is left to spend. */
+/**
+ * Builds the follower's report: whether the upstream is healthy, the ages of the data, and the
+ * budget that is left.
+ */
 
 import type { FollowStatus } from '../channel/wanted.ts';
 import type { LeftOut } from '../client/push/left-out-subscriptions.ts';
@@ -7,12 +10,14 @@ import type { WatchList } from './accounts/watch-list.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import { describeLeftOut } from './push/left-out-report.ts';
 
-/** The exchange tells its time every few seconds, if only because it is asked for it. */
+/** The exchange's time arrives every few seconds, if only because the heartbeat asks for it. */
 const QUIET_MS_MAX = 15_000;
-/** A list may have thousands of elements that cannot be used. */
+/** Maximum number of unusable elements in the report. A list may have thousands of them. */
 const SKIPPED_SHOWN = 10;
 
-/** What may have changed is read within this time, or the follower is not well. */
+/**
+ * If an account that may have changed is not read within this time, the follower is not healthy.
+ */
 const WAITING_MS_MAX = 3_000;
 
 export interface StatusSources {
@@ -22,23 +27,26 @@ export interface StatusSources {
     readonly budget: { readonly limit: number; readonly left: number };
   };
   readonly watchList: WatchList;
-  /** Our clock. */
+  /** The time by our clock. */
   readonly clockMs: number;
   readonly audit: FollowAudit;
-  /** Subscriptions that the upstream does not take. */
+  /** Subscriptions that the upstream does not accept. */
   readonly leftOut: readonly LeftOut[];
   readonly marksAgeMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
-  /** What of the upstream's lists cannot be used. */
+  /** Elements of the upstream's lists that cannot be used. */
   readonly skipped: readonly string[];
-  /** Why no market is in the ledger, if one should be. */
+  /** Why the ledger has no market, if it should have markets. */
   readonly marketsFault: string | undefined;
-  /** How long trades have not been seen; 0 if they are, or if the upstream has none. */
+  /**
+   * How long trades have not been received; 0 if they are received, or if the upstream has no
+   * trades.
+   */
   readonly unseenMs: number;
   readonly streamAgeMs: number | undefined;
-  /** How long the exchange has not told its time. */
+  /** Time since the exchange last reported its time. */
   readonly quietMs: number | undefined;
-  /** Why it has not, if it was asked for in vain. */
+  /** Why the exchange has not reported its time, if a question for the time failed. */
   readonly timeFailure: string | undefined;
   /** The estimate of the exchange's time. */
   readonly exchangeTime: number | undefined;
@@ -86,7 +94,7 @@ function findIllness(sources: StatusSources): string | undefined {
   return marketsFault ?? findMissed(sources);
 }
 
-/** Why an account may have changed without being read since. */
+/** Why an account may have changed and was not read since. */
 function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSources) {
   const now = { ms: clockMs, exchange: exchangeTime ?? 0 };
   const count = watchList.countWaiting(now, WAITING_MS_MAX);
@@ -96,7 +104,9 @@ function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSource
   return count === 0 ? unseen : `${unseen}; ${waiting}`;
 }
 
-/** An earlier process may have spent what there was. */
+/**
+ * The reason if the upstream was not asked yet: an earlier process may have spent the whole budget.
+ */
 function describeUnasked({
   limit,
   left,
@@ -108,7 +118,7 @@ function describeUnasked({
   return `it has not been asked yet${spent}`;
 }
 
-/** Of the accounts that have been read, ascending. */
+/** The ages of the accounts that have been read, ascending. */
 function listAges(watchList: WatchList, exchangeTime: number | undefined): number[] {
   const ages: number[] = [];
   if (exchangeTime === undefined) return ages;

@@ -1,11 +1,13 @@
-/** The weights that the upstream charges, as the settings give them. */
+/** The weights that the upstream charges, from the settings. */
 
 import { UsageError } from '../../config/usage-error.ts';
 import { QUESTION_TYPES } from '../../info/question-types.ts';
 import { OTHER_QUESTIONS, PUBLIC_WEIGHTS, UpstreamWeights } from '../../info/upstream-weights.ts';
 import type { FollowSettings } from '../settings.ts';
 
-/** Throws a UsageError where a weight would have no effect, or its question would never be asked. */
+/**
+ * Throws a UsageError if a weight would have no effect, or if its question could never be asked.
+ */
 export function weightsOf({
   upstreamWeights: given,
   followBudget,

@@ -1,6 +1,6 @@
 /**
- * Passes questions on that the ledger does not hold. A question is checked and rebuilt here again,
- * whatever sent it: this is the last place before the upstream.
+ * Passes on questions that the ledger cannot answer. A question is checked and rebuilt here a
+ * second time, whichever process sent it: this is the last check before the upstream.
  */
 
 import { describeValue } from '../../events/refusal.ts';
@@ -17,10 +17,10 @@ import type { MarketDirectory } from '../dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure.ts';
 import { refuseUnknownName } from './forwarded-names.ts';
 
-/** The question is wrong, by the rules of the upstream. */
+/** The upstream's status for an invalid question. */
 const REFUSED_STATUS = 422;
 
-/** What forwarding needs of the upstream. */
+/** The part of the upstream's client that forwarding uses. */
 export interface BytesAsker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
   askBytes(question: QuestionBody, options: AskOptions): Promise<PassedAnswer>;
@@ -28,12 +28,12 @@ export interface BytesAsker {
 
 export interface ForwarderOptions {
   readonly upstream: BytesAsker;
-  /** How long an answer is given again to the same question; 0 for not at all. */
+  /** How long an answer is reused for the same question; 0 to never reuse answers. */
   readonly ttlMs: number;
   /** How long a question may wait to be sent. */
   readonly waitMsMax: number;
   readonly clock: Clock;
-  /** What the exchange lists; undefined while nothing is known. */
+  /** The lists of the exchange; undefined while nothing is known. */
   readonly directory: () => MarketDirectory | undefined;
 }
 
@@ -60,7 +60,7 @@ export class Forwarder {
     return this.#ask(read.body, key, keyId);
   }
 
-  /** What the exchange is known to refuse is not asked. */
+  /** Refuses a question that the exchange is known to refuse, without asking. */
   #refuse(question: QuestionBody): ForwardOutcome | undefined {
     const directory = this.#options.directory();
     const refusal = directory && refuseUnknownName(question, directory);
@@ -69,7 +69,7 @@ export class Forwarder {
     return { outcome: 'refused', reason, field };
   }
 
-  /** Identical questions in flight are one at the upstream's client. */
+  /** The upstream's client asks identical questions in flight only once. */
   async #ask(question: QuestionBody, key: string, keyId: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
     const asking = new Asking(keyId);

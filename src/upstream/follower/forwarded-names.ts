@@ -1,6 +1,6 @@
 /**
- * Refuses a question to be passed on whose coin or dex the exchange does not list: the exchange itself
- * answers with a status 500 that says nothing, or with null.
+ * Refuses a forwarded question if the exchange does not list its coin or dex. The exchange itself
+ * would answer with an unhelpful status 500, or with null.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -9,15 +9,18 @@ import { type RequestError, wrongValue } from '../../info/request-error.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
 
 const FIRST_DEX = '';
-/** Questions about the markets of a dex, and the names that the exchange takes for all dexes there. */
+/** Questions about the markets of a dex, with the names that the exchange accepts for all dexes. */
 const OF_DEX_MARKETS: ReadonlyMap<string, readonly string[]> = new Map([
   ['allMids', ['ALL_DEXS']],
   ['metaAndAssetCtxs', []],
 ]);
-/** A perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes (`#12`) are none. */
+/**
+ * Matches a perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes
+ * (`#12`) do not match.
+ */
 const PERP = /^(?:(\w+):)?\w+$/;
 
-/** Undefined also where the list that would have the name is not known yet. */
+/** Undefined also if the list that would have the name is not known yet. */
 export function refuseUnknownName(
   question: QuestionBody,
   directory: MarketDirectory,
@@ -44,7 +47,10 @@ function isUnknown(coin: unknown, directory: MarketDirectory): boolean {
   return universe === undefined ? isDexUnknown(dex, directory) : !universe.includes(name);
 }
 
-/** One dex alone is what a server without the question for dexes has. */
+/**
+ * Only one known dex proves nothing: a server that does not know the question for dexes looks the
+ * same.
+ */
 function isDexUnknown(dex: string, { dexNames }: MarketDirectory): boolean {
   return dexNames !== undefined && dexNames.size > 1 && !dexNames.has(dex);
 }

@@ -1,4 +1,4 @@
-/** Asks for the exchange's time when nothing else has told it for a while. */
+/** Asks for the exchange's time if no other message has reported the time for a while. */
 
 import { TIME_RANGE } from '../../events/event.ts';
 import type { Asker } from '../client/asker.ts';
@@ -10,9 +10,9 @@ import { PeriodicTask } from './periodic-task.ts';
 
 const CHECK_MS = 1_000;
 const QUIET_MS_MAX = 4_000;
-/** Every server answers it: an address without an account gets one with zeros. */
+/** Every server answers this question: for an address without an account, the answer has zeros. */
 const QUESTION = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` };
-/** A time that is not believed is asked for again. */
+/** If a time is not trusted, the question is repeated up to this number of tries. */
 const TRIES_MAX = 3;
 
 export interface HeartbeatOptions {
@@ -20,7 +20,7 @@ export interface HeartbeatOptions {
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
-  /** Called when the time was told. */
+  /** Called when the upstream has reported the time. */
   told(): void;
 }
 
@@ -44,7 +44,7 @@ export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOption
   });
 }
 
-/** Why the answer tells no time, if it does not. */
+/** Why the answer has no usable time; undefined if it has one. */
 function noteTime(time: ExchangeTime, json: unknown): string | undefined {
   const told = readAnswer(() => readOpen(json, (fields) => fields.whole('time', TIME_RANGE)));
   return told instanceof DialectError ? told.message : time.noteAsked(told);

@@ -1,6 +1,6 @@
-/** Replaces the texts of a value, such as those that hold what is secret. */
+/** Replaces all texts of a value, for example to hide secrets. */
 
-/** The same value with each text replaced; names of members stay. */
+/** The same value with each text replaced. Names of members are unchanged. */
 export function mapTexts<T>(value: T, replace: (text: string) => string): T {
   if (typeof value === 'string') return replace(value) as T;
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, replace)) as T;

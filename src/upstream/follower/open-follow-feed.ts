@@ -1,4 +1,4 @@
-/** The feed of a live exchange, as settings describe it. */
+/** Creates the feed of a live exchange from the settings. */
 
 import { tmpdir } from 'node:os';
 import type { FeedSettings } from '../../feed/settings.ts';
@@ -17,15 +17,21 @@ import { requestHeadersOf } from './request-headers.ts';
 export type FollowFeedSettings = FollowSettings &
   Pick<FeedSettings, 'aheadMax' | 'blockBytesMax' | 'data'>;
 
-/** The part of the budget that is kept for questions that are passed on. */
+/** The part of the budget that is reserved for forwarded questions. */
 const FORWARD_SHARE = 0.25;
-/** Those of the public server. */
+/** The limits of the public server. */
 const SUBSCRIPTIONS_MAX = 1_000;
 const MESSAGES_MAX = 2_000;
 
-/** An account that no client asked for in this time is no longer read; asking again resumes that. */
+/**
+ * An account that no client has asked for during this time is no longer read. The next question
+ * about it resumes the reads.
+ */
 const FORGET_MS = 3_600_000;
-/** How long an answer is reused for other clients. Longer where the budget is short. */
+/**
+ * How long an answer is reused for other clients. If the budget is short, answers are reused for
+ * longer.
+ */
 const SHARED_MS = 1_000;
 
 export async function openFollowFeed(
@@ -62,7 +68,10 @@ export async function openFollowFeed(
   });
 }
 
-/** Undefined if there is no limit. Without --data, the next process finds it in the temporary folder. */
+/**
+ * Undefined if there is no limit. Without --data, the file is in the temporary folder, where the
+ * next process finds it.
+ */
 function openSpentFile(
   { followBudget, data }: FollowFeedSettings,
   origin: string,
@@ -72,7 +81,7 @@ function openSpentFile(
   return new SpentFile(data === '' ? tmpdir() : data, origin, (message) => log.warn(message));
 }
 
-/** The follower gives up before the client does, so that the client hears why. */
+/** The follower gives up before the client does, so that the client receives the reason. */
 const WAIT_SHARE = 0.75;
 
 function sessionSettingsOf(settings: FollowFeedSettings): SessionSettings {

@@ -1,4 +1,4 @@
-/** A task that runs again and again: at its interval, and sooner after a failure. */
+/** A task that runs repeatedly: at its interval, and sooner after a failure. */
 
 import type { Clock } from '../client/limits/clock.ts';
 
@@ -6,7 +6,7 @@ const RETRY_FIRST_MS = 1_000;
 
 export interface PeriodicTaskOptions {
   readonly clock: Clock;
-  /** Time between the end of a run and the next one. */
+  /** Time between the end of a run and the next run. */
   intervalMs(): number;
   run(): Promise<void>;
   failed(error: Error): void;

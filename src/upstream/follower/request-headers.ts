@@ -1,9 +1,12 @@
-/** The headers of each request to the upstream, the handshake of the push connection included. */
+/** The headers of each request to the upstream, including the handshake of the push connection. */
 
 import { readPackageVersion } from '../../config/package-version.ts';
 import type { FollowSettings } from '../settings.ts';
 
-/** The operator of a server can see who asks; a header of the settings comes instead of ours. */
+/**
+ * By default, the operator of a server sees that perpinfo asks. A header of the settings replaces
+ * our header of the same name.
+ */
 export function requestHeadersOf(
   header: FollowSettings['upstreamHeader'],
 ): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-/** Delays between attempts: each twice the one before, up to a maximum, with jitter. */
+/** Delays between attempts: each delay is twice the delay before, up to a maximum, with jitter. */
 
 export interface BackoffOptions {
   readonly firstMs: number;
@@ -15,7 +15,10 @@ export class Backoff {
     this.#options = options;
   }
 
-  /** Between half of the delay and all of it, so that many clients do not come back at once. */
+  /**
+   * The next delay, between half of its value and all of it, so that many clients do not retry at
+   * the same moment.
+   */
   nextMs(): number {
     const { firstMs, maxMs, random } = this.#options;
     const delayMs = Math.min(firstMs * 2 ** Math.min(this.#attempts++, 30), maxMs);

@@ -1,6 +1,7 @@
 /**
- * Stops sending to an upstream that does not answer, and probes it until it does. Requests that lie
- * unread on a server that hangs would all be counted at once when it goes on: so there must be few.
+ * Stops sending to an upstream that does not answer, and probes the upstream until it answers
+ * again. A server that hangs counts all unread requests at once when it continues, so few requests
+ * may wait there.
  */
 
 import { Backoff } from './backoff.ts';
@@ -9,13 +10,15 @@ import type { Clock } from './clock.ts';
 /** Failures in a row after which the breaker opens. */
 const FAILURES_MAX = 3;
 const PROBE_FIRST_MS = 200;
-/** What changes while it does not answer is seen so late when it does. */
+/**
+ * Maximum time between two probes. Changes during an outage are noticed this late after the outage.
+ */
 export const PROBE_MAX_MS = 1_000;
 
 export interface BreakerOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Asks the upstream for something small; rejects if there is no answer. */
+  /** Asks the upstream a small question; rejects if there is no answer. */
   probe(): Promise<void>;
   /** Called when the breaker opens, after each failed probe, and when it closes again. */
   opened(reason: string): void;
@@ -28,7 +31,7 @@ export class CircuitBreaker {
   readonly #backoff: Backoff;
   /** Failures since the last answer. */
   #failures = 0;
-  /** A probe has failed since it opened. */
+  /** A probe has failed since the breaker opened. */
   #hasProbeFailed = false;
   #reason: string | undefined;
   #isOpen = false;
@@ -45,12 +48,12 @@ export class CircuitBreaker {
     return this.#isOpen;
   }
 
-  /** Why the upstream is not asked: it is open, and a probe has failed. */
+  /** Why the upstream is not asked: set while the breaker is open and a probe has failed. */
   get downReason(): string | undefined {
     return this.#isOpen && this.#hasProbeFailed ? this.#reason : undefined;
   }
 
-  /** Why the last request got no answer; undefined once there is one again. */
+  /** Why the last request got no answer; undefined after the next answer. */
   get lastFailure(): string | undefined {
     return this.#reason;
   }
@@ -87,7 +90,7 @@ export class CircuitBreaker {
       await this.#options.probe();
       this.succeeded();
     } catch (error) {
-      // An earlier request may have been answered meanwhile.
+      // An earlier request may have been answered in the meantime.
       if (!this.#isOpen || this.#isStopped) return;
       this.#hasProbeFailed = true;
       this.#options.probeFailed((error as Error).message);

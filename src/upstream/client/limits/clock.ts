@@ -1,7 +1,10 @@
-/** The clock of the follower, injected so that tests decide what time it is and wait for nothing. */
+/** The clock of the follower. It is injected, so that tests set the time and wait for nothing. */
 
 export interface Clock {
-  /** Milliseconds that never go back; only differences have a meaning. */
+  /**
+   * Milliseconds of a clock that never goes back. Only differences between two values have a
+   * meaning.
+   */
   nowMs(): number;
   /** Calls back once after the delay, unless the returned function is called before. */
   setTimer(delayMs: number, callback: () => void): () => void;

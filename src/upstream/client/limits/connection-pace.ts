@@ -1,20 +1,29 @@
-/** When the push connection may be opened again: later each time, and never too often in a minute. */
+/**
+ * When the push connection may be opened again: after a longer delay each time, and with a maximum
+ * per minute.
+ */
 
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { WINDOW_MS } from './window-usage.ts';
 
 const RECONNECT_FIRST_MS = 500;
-/** So that not even half of the 30 connections are made that a minute may have. */
+/**
+ * With this delay, fewer than half of the 30 connections are made that the upstream allows in a
+ * minute.
+ */
 const RECONNECT_MAX_MS = 5_000;
-/** Connections of a minute where the upstream closes them, and those of them for a search. */
+/**
+ * Maximum number of connections in a minute if the upstream closes them, and how many of these a
+ * search may use.
+ */
 const CLOSED_MAX = 10;
 const SEARCHING_MAX = 8;
 
 export class ConnectionPace {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
-  /** When the last connections were opened. */
+  /** The times at which the last connections were opened. */
   #openedMs: readonly number[] = [];
 
   constructor(clock: Clock, random: () => number) {
@@ -26,12 +35,15 @@ export class ConnectionPace {
     this.#openedMs = [...this.#openedMs.slice(1 - CLOSED_MAX), this.#clock.nowMs()];
   }
 
-  /** The connection was good, or it is known what it was closed for. */
+  /** The connection was stable, or the reason for closing it is known. */
   reset(): void {
     this.#backoff.reset();
   }
 
-  /** Whether one more connection may be used to find out what it is closed for. */
+  /**
+   * Whether one more connection may be used to find the subscription that makes the upstream close
+   * connections.
+   */
   get maySearch(): boolean {
     const nowMs = this.#clock.nowMs();
     return this.#openedMs.filter((ms) => nowMs - ms < WINDOW_MS).length < SEARCHING_MAX;

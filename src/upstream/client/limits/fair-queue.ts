@@ -1,12 +1,18 @@
-/** Requests that wait, by the keys that wait for them: each key has a lane, in the order of arrival. */
+/**
+ * A queue of waiting requests. Each key has a lane with the requests that wait for this key, in the
+ * order of arrival.
+ */
 
 export interface Keyed {
   readonly weight: number;
-  /** The ids of the keys that wait for it, all of which have it in their lane; undefined if none does. */
+  /**
+   * The ids of the keys that wait for the request; it is in the lane of each. Undefined if no key
+   * waits for it.
+   */
   readonly keyIds?: readonly string[] | undefined;
 }
 
-/** The lane of what no key waits for. */
+/** The lane of requests that no key waits for. */
 const LANE_OF_NO_KEY = undefined;
 type LaneName = string | undefined;
 
@@ -18,7 +24,7 @@ export interface Lane<W> {
 
 export class FairQueue<W extends Keyed> {
   readonly #lanes = new Map<LaneName, Lane<W>>();
-  /** All that wait, and in which lanes. */
+  /** All waiting requests, and their lanes. */
   readonly #waiting = new Map<W, Set<LaneName>>();
 
   get size(): number {
@@ -38,7 +44,7 @@ export class FairQueue<W extends Keyed> {
     this.update(waiter);
   }
 
-  /** More keys may wait for it than before. */
+  /** Adds the request to the lanes of keys that have joined it. */
   update(waiter: W): void {
     const names = this.#waiting.get(waiter);
     if (names === undefined) return;
@@ -52,7 +58,7 @@ export class FairQueue<W extends Keyed> {
     }
   }
 
-  /** False if it does not wait here. */
+  /** False if the request is not in the queue. */
   remove(waiter: W): boolean {
     const names = this.#waiting.get(waiter);
     if (names === undefined) return false;
@@ -67,26 +73,29 @@ export class FairQueue<W extends Keyed> {
     return true;
   }
 
-  /** All of them, which then wait no more. */
+  /** Empties the queue, and returns the requests that were in it. */
   clear(): readonly W[] {
     const all = [...this.#waiting.keys()];
     for (const waiter of all) this.remove(waiter);
     return all;
   }
 
-  /** Whether the request's keys have so many waiting already, each of them. */
+  /** Whether each of the request's keys has `max` or more waiting requests. */
   isFullFor({ keyIds }: Keyed, max: number): boolean {
     if (keyIds === undefined) return false;
     return keyIds.every((keyId) => (this.#lanes.get(keyId)?.waiting.size ?? 0) >= max);
   }
 
-  /** The weight that waits for the keys. */
+  /** The weight of the requests that wait for the keys. */
   weightOf(keyIds: readonly string[] | undefined): number {
     if (keyIds === undefined) return this.weight;
     return keyIds.reduce((sum, keyId) => sum + (this.#lanes.get(keyId)?.weight ?? 0), 0);
   }
 
-  /** The weight that is sent before a request that comes now: of each other key as much as of its own. */
+  /**
+   * The weight that is sent before a request that arrives now: the weight of its own keys, and from
+   * each other key at most as much.
+   */
   weightBefore({ weight, keyIds }: Keyed): number {
     if (keyIds === undefined) return this.weight;
     const own = this.weightOf(keyIds);

@@ -1,18 +1,21 @@
 /**
- * How keys share what may be asked of the upstream. Of those that wait, the key goes next that has been
- * given the least since it began to wait, by weight; and no key uses all that the others leave, so that
- * there is something for a key that comes later.
+ * How keys share the budget at the upstream. Of the waiting keys, the next is the key that was
+ * given the least weight since it started to wait. One key never uses all that the other keys
+ * leave, so that something is left for a key that comes later.
  */
 
 import type { FairQueue, Keyed } from './fair-queue.ts';
 import { WindowUsage } from './window-usage.ts';
 
-/** The part that one key may use of the weight that the others leave, and of the places in flight. */
+/**
+ * The part that one key may use: of the weight that the other keys leave, and of the requests in
+ * flight.
+ */
 const KEY_PART = 0.75;
 
-/** What there is to share. */
+/** The resources that keys share. */
 export interface Shared {
-  /** The weight that may be used in a window, and what is used of it by all. */
+  /** The weight that may be used in a window, and the weight that all keys have used. */
   readonly limit: number;
   readonly used: number;
   /** Maximum number of requests in flight. */
@@ -22,23 +25,26 @@ export interface Shared {
 
 export interface Turn<W> {
   readonly waiter: W;
-  /** Undefined if it is for no key. */
+  /** Undefined if the request is for no key. */
   readonly keyId: string | undefined;
 }
 
 interface KeyShare {
   readonly usage: WindowUsage;
   inFlight: number;
-  /** How far the key has come: by the weight that it was given. */
+  /**
+   * The weight that the key was given, compared with other keys: the key with the lowest value is
+   * next.
+   */
   progress: number;
 }
 
 export class KeyShares {
   readonly #shares = new Map<string, KeyShare>();
-  /** How far the key had come that was served last: keys that did not wait start from here. */
+  /** The progress of the key that was served last. A key that did not wait starts at this value. */
   #progress = 0;
 
-  /** Whose turn it is; undefined if all of them have to wait for their own key's part. */
+  /** The request and the key that are next; undefined if every key has used up its part. */
   choose<W extends Keyed>({ lanes }: FairQueue<W>, shared: Shared): Turn<W> | undefined {
     let best: Turn<W> | undefined;
     let bestProgress = Number.POSITIVE_INFINITY;
@@ -64,7 +70,10 @@ export class KeyShares {
     return missingWeight(share, weight, shared) <= 0;
   }
 
-  /** How long a request has to wait for its key's own part, after so much that waits already. */
+  /**
+   * How long a request has to wait for its key's part. `weight` includes the weight of the requests
+   * before it.
+   */
   waitMs(keyIds: readonly string[], weight: number, shared: Shared): number {
     const waits = keyIds.map((keyId) => {
       const share = this.#shares.get(keyId);
@@ -75,7 +84,10 @@ export class KeyShares {
     return waits.length === 0 ? 0 : Math.min(...waits);
   }
 
-  /** A request is being sent for the key. To be called back once, when it has ended. */
+  /**
+   * Notes that a request is sent for the key. The caller calls the returned function once, when the
+   * request has ended.
+   */
   start(keyId: string, weight: number, nowMs: number): KeyShare['usage']['end'] {
     const share = this.#shareOf(keyId, nowMs);
     this.#progress = this.#progressOf(keyId);
@@ -99,13 +111,16 @@ export class KeyShares {
     return share;
   }
 
-  /** The upstream has answered: what it had not read yet, it reads now. */
+  /** The upstream has answered, so from now on it reads the requests that it had not read. */
   confirm(nowMs: number): void {
     for (const { usage } of this.#shares.values()) usage.confirm(nowMs);
   }
 }
 
-/** What a key has used too much for a request of the weight. A key's first request always fits. */
+/**
+ * The weight that the key must get back before it may send the request. The first request of a key
+ * always fits.
+ */
 function missingWeight(
   { usage }: KeyShare,
   weight: number,

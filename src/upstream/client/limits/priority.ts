@@ -1,10 +1,13 @@
-/** How important a request to the upstream is, and what each importance may use. */
+/**
+ * The priorities of requests to the upstream, and the part of the budget that each priority may
+ * use.
+ */
 
 /**
- * Why a request is sent, most important first: to find out whether the upstream is back (`probe`), a
- * client asks (`asked`), everything that is not an account (`upkeep`), a trade named the account
- * (`trade`), its funding is due (`hour`), the account is old (`sweep`). `forward` is a question that
- * is passed on.
+ * Why a request is sent, most important first: `probe` finds out whether the upstream answers
+ * again; `asked`: a client waits for an account; `upkeep`: everything except accounts; `trade`: a
+ * trade named the account; `hour`: the account's funding is due; `sweep`: the account is old;
+ * `forward`: a question that is passed on.
  */
 export const PRIORITIES = [
   'probe',
@@ -18,8 +21,9 @@ export const PRIORITIES = [
 export type Priority = (typeof PRIORITIES)[number];
 
 /**
- * The part of the limit and of the connections that a priority may fill. The rest is free for more
- * important ones; and for the upkeep, since markets and marks are needed however much clients ask.
+ * The part of the limit and of the connections that a priority may fill. The rest stays free for
+ * more important requests. `upkeep` may fill all, since markets and marks are needed however much
+ * clients ask.
  */
 export const SHARES: Readonly<Record<Priority, number>> = {
   probe: 1,
@@ -36,7 +40,7 @@ export function isHigher(first: Priority, second: Priority): boolean {
   return PRIORITIES.indexOf(first) < PRIORITIES.indexOf(second);
 }
 
-/** Whether somebody waits for the answer. */
+/** Whether a client waits for the answer. */
 export function isForClient(priority: Priority): boolean {
   return priority === 'asked' || priority === 'forward';
 }

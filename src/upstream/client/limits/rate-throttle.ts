@@ -1,21 +1,22 @@
 /**
- * Slows down after a 429: the upstream allows less than the budget, for example because another program
- * shares our address. Each one halves the rate and pauses, longer each time; the rate recovers steadily.
+ * Slows down after a status 429: the upstream allows less than the budget, for example because
+ * another program uses the same IP address. Each 429 halves the rate and causes a pause, longer
+ * each time. The rate recovers steadily.
  */
 
 const FACTOR_MIN = 1 / 16;
-/** How long the rate takes from nothing to all of the budget. */
+/** Time in which the rate recovers from zero to the whole budget. */
 const RECOVERY_MS = 300_000;
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 60_000;
-/** The longest Retry-After that is believed. */
+/** A longer Retry-After is cut to this value. */
 const RETRY_AFTER_MS_MAX = 600_000;
 
 export class RateThrottle {
   #factor = 1;
   #changedMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Refusals in a row. */
+  /** Number of refusals in a row. */
   #refusals = 0;
 
   /** The part of the budget that may be used. */
@@ -30,7 +31,8 @@ export class RateThrottle {
 
   /** A request that was sent at `sentMs` got a 429. True if the rate is lowered for it. */
   refused(sentMs: number, nowMs: number, retryAfterMs: number | undefined): boolean {
-    // Requests that were in flight together are refused together: one reason, one halving.
+    // Requests that were in flight at the same time are refused for the same reason, so they halve
+    // the rate once.
     const isNew = sentMs >= this.#pausedUntilMs;
     if (isNew) {
       this.#factor = Math.max(FACTOR_MIN, this.factor(nowMs) / 2);

@@ -1,10 +1,11 @@
 /**
- * What was spent of the budget lately, in a file: a follower that was killed and is started again must
- * not spend it a second time in the same minute.
+ * A file with the weight that was spent in the last minute: a follower that is killed and restarted
+ * must not spend the same budget twice in one minute.
  *
- * A ring of one slot for each second, each three little-endian doubles: the second since 1970, the
- * weight of the follower's own questions, and that of forwarded ones. It is not flushed: it outlives
- * the process, and a machine takes longer to start than the budget to recover.
+ * The file is a ring of slots, one for each second. A slot has three little-endian doubles: the
+ * second since 1970, the weight of the follower's questions, and the weight of forwarded questions.
+ * The file is not flushed. It outlives the process, and a machine takes longer to start than the
+ * budget to recover.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,21 +14,21 @@ import path from 'node:path';
 
 const SLOTS = 64;
 const SLOT_BYTES = 24;
-/** More than anyone spends in a second. */
+/** More than any follower spends in a second. */
 const WEIGHT_MAX = 1e6;
-/** How long after it was sent a request may still arrive. */
+/** Maximum time between sending a request and its arrival. */
 const ARRIVAL_MS_MAX = 2_000;
 
 export interface Spent {
-  /** How long ago the upstream counted it, at the latest. */
+  /** Age of the spending. The upstream counted it at least so long ago. */
   readonly agoMs: number;
   readonly own: number;
   readonly forwarded: number;
 }
 
-/** What the budget needs of it. */
+/** The part of the file that the budget uses. */
 export interface SpentLog {
-  /** Of the last minute, oldest first. */
+  /** What was spent in the last minute, oldest first. */
   load(): readonly Spent[];
   /** To be called before a request is sent. */
   note(weight: number, isForwarded: boolean): void;
@@ -47,7 +48,7 @@ export class SpentFile implements SpentLog {
   #descriptor: number | undefined;
   #hasFailed = false;
 
-  /** The upstream's origin is part of the name: each has a budget of its own. */
+  /** The file name depends on the upstream's origin: each upstream has a separate budget. */
   constructor(folder: string, origin: string, warn: (message: string) => void) {
     const hash = createHash('sha256').update(origin).digest('hex').slice(0, 8);
     this.#file = path.join(folder, `upstream-${hash}.spent`);
@@ -58,7 +59,7 @@ export class SpentFile implements SpentLog {
     const nowMs = Date.now();
     const slots = this.#readSlots().filter((slot) => isRecent(slot, nowMs));
     const last = slots.at(-1);
-    // What was spent in this very second is added to.
+    // Spending of the current second is added to this slot.
     if (last !== undefined) this.#fillSlot(last);
     return slots.map(({ second, own, forwarded }) => {
       const arrivedMs = (second + 1) * 1000 + ARRIVAL_MS_MAX;
@@ -107,7 +108,10 @@ export class SpentFile implements SpentLog {
     }
   }
 
-  /** A folder for snapshots only, of a ledger elsewhere, is made when it is first used. */
+  /**
+   * Creates the folder if it is missing: for a ledger on NATS, the folder is only for snapshots,
+   * and is created at the first use.
+   */
   #open(): number {
     mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -119,14 +123,14 @@ export class SpentFile implements SpentLog {
     this.#descriptor = undefined;
   }
 
-  /** Says so once: a full disk must not stop the follower. */
+  /** Logs only the first failure. A full disk must not stop the follower. */
   #fail({ message }: Error): void {
     if (!this.#hasFailed) this.#warn(`what is spent of the budget is not kept: ${message}`);
     this.#hasFailed = true;
   }
 }
 
-/** Also false for what a damaged file may hold. */
+/** Also false for impossible values, which a damaged file may contain. */
 function isRecent({ second, own, forwarded }: Slot, nowMs: number): boolean {
   const isNear = Math.abs(nowMs / 1000 - second) < SLOTS;
   return isNear && [own, forwarded].every((weight) => weight >= 0 && weight <= WEIGHT_MAX);

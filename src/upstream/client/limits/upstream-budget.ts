@@ -1,8 +1,8 @@
 /**
- * The budget at the upstream: which request is sent next, and when. No window of a minute holds more
- * weight than the limit (window-usage.ts). More important requests go first; less important ones
- * leave part of the limit free, so that clients rarely wait. Keys share what they may use
- * (key-shares.ts).
+ * The budget at the upstream: decides which request is sent next, and when. In no window of a
+ * minute is more weight spent than the limit (window-usage.ts). More important requests go first.
+ * Less important requests leave part of the limit free, so that clients rarely wait. Keys share the
+ * budget (key-shares.ts).
  */
 
 import { UpstreamError } from '../upstream-error.ts';
@@ -14,54 +14,63 @@ import { RateThrottle } from './rate-throttle.ts';
 import type { SpentLog } from './spent-file.ts';
 import { type Arrival, WINDOW_MS, WindowUsage } from './window-usage.ts';
 
-/** Maximum number of requests of one priority that wait. */
+/** Maximum number of waiting requests of one priority. */
 const QUEUE_MAX = 10_000;
-/** The same of one key. */
+/** Maximum number of waiting requests of one priority and one key. */
 const QUEUE_OF_KEY_MAX = 500;
-/** A sweep fills its share evenly: over somewhat more than the window, since requests take time. */
+/**
+ * Requests of the sweep are spread evenly over this period. It is slightly longer than the window,
+ * since requests take time.
+ */
 const SWEEP_PERIOD_MS = 1.05 * WINDOW_MS;
-/** How far it may run ahead of that. */
+/** How far the sweep may run ahead of this even pace. */
 const SWEEP_BURST_MS = 1_000;
-/** How often a lowered limit is looked at again: it recovers without an event. */
+/** How often a lowered limit is checked: the limit recovers without an event. */
 const RECOVERY_CHECK_MS = 1_000;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
 export interface BudgetOptions {
   /** Weight a minute; Infinity for no limit. */
   readonly limit: number;
-  /** The part of it that is kept for forwarded questions, from 0 to 1. */
+  /** The part of the limit that is reserved for forwarded questions, from 0 to 1. */
   readonly forwardShare: number;
   /** Maximum number of requests in flight. */
   readonly inFlightMax: number;
   readonly clock: Clock;
-  /** What earlier processes have spent; undefined to start with nothing spent. */
+  /** The weight that earlier processes have spent; undefined if the budget starts unspent. */
   readonly spent?: SpentLog | undefined;
 }
 
 /** The permission to send one request. */
 export interface Ticket {
   readonly sentMs: number;
-  /** To be called once, when the request has ended, with what it did cost. */
+  /**
+   * The caller calls this once, when the request has ended. `charged` is the weight that the
+   * request cost.
+   */
   end(arrival: Arrival, charged: number): void;
 }
 
-/** What a request needs. */
+/** The weight that a request needs, and its priority and keys. */
 export interface WantedWeight extends Keyed {
   readonly priority: Priority;
-  /** The most that the request can cost. */
+  /** The maximum weight that the request can cost. */
   readonly weight: number;
 }
 
 /** A request that waits until it may be sent. */
 export interface WaitingRequest extends WantedWeight {
   priority: Priority;
-  /** Called when it may be sent. */
+  /** Called when the request may be sent. */
   granted(ticket: Ticket): void;
-  /** Called if it can no longer be sent. */
+  /** Called if the request can no longer be sent. */
   failed(error: UpstreamError): void;
 }
 
-/** Forwarded questions, or all others: neither uses the other's weight and connections. */
+/**
+ * The two parts of the budget: forwarded questions, and all other requests. Neither part uses the
+ * weight and the connections of the other.
+ */
 interface Side {
   readonly limit: number;
   readonly places: number;
@@ -91,7 +100,7 @@ export class UpstreamBudget {
   readonly #queues = new Map<Priority, FairQueue<WaitingRequest>>(
     PRIORITIES.map((priority) => [priority, new FairQueue()]),
   );
-  /** When the sweep, at its even pace, sends its next request. */
+  /** When the sweep may send its next request, at its even pace. */
   #sweepAtMs = Number.NEGATIVE_INFINITY;
   #isHeld = false;
   #closedBy: UpstreamError | undefined;
@@ -120,12 +129,12 @@ export class UpstreamBudget {
     return Math.max(0, Math.floor(this.limit * this.factor) - used);
   }
 
-  /** The part of the limit that is used, since the upstream has refused requests; 1 for all of it. */
+  /** The part of the limit that is used now: 1, or less after the upstream has refused requests. */
   get factor(): number {
     return this.#throttle.factor(this.#clock.nowMs());
   }
 
-  /** Grants the request, at once or later, or refuses it. */
+  /** Grants the request now or later, or refuses it. */
   request(waiter: WaitingRequest): void {
     const fault = this.#findFault(waiter);
     if (fault === undefined) {
@@ -134,7 +143,7 @@ export class UpstreamBudget {
     } else waiter.failed(fault);
   }
 
-  /** Why a request can never be sent, or not be queued. */
+  /** Why a request can never be sent, or cannot be queued. */
   #findFault(waiter: WaitingRequest): UpstreamError | undefined {
     if (this.#closedBy !== undefined) return this.#closedBy;
     const { weight, priority } = waiter;
@@ -155,7 +164,7 @@ export class UpstreamBudget {
     return isFull ? `${QUEUE_OF_KEY_MAX} questions of this key wait already` : undefined;
   }
 
-  /** How long a request would have to wait for its weight, as far as that is known. */
+  /** How long a request would have to wait for its weight, estimated from what is known now. */
   waitMs(request: WantedWeight): number {
     return Math.max(this.#sideWaitMs(request), this.keyWaitMs(request));
   }
@@ -170,7 +179,7 @@ export class UpstreamBudget {
     return Math.max(atMs, this.#throttle.pausedUntilMs) - nowMs;
   }
 
-  /** The part of it that is due to what its keys have asked for themselves. */
+  /** The part of this wait that is caused by earlier requests of the same keys. */
   keyWaitMs({ weight, priority, keyIds }: WantedWeight): number {
     if (keyIds === undefined) return 0;
     const queued = this.#queueOf(priority).weightOf(keyIds);
@@ -178,7 +187,10 @@ export class UpstreamBudget {
     return this.#sideOf(priority).keys.waitMs(keyIds, queued + weight, shared);
   }
 
-  /** The weight of the requests that are more important, or whose turn comes before. */
+  /**
+   * The weight of the requests that are sent before this request: more important requests, and
+   * earlier requests of the same priority.
+   */
   #queuedBefore(request: WantedWeight): number {
     const { priority } = request;
     const side = this.#sideOf(priority);
@@ -193,12 +205,15 @@ export class UpstreamBudget {
     return { limit, used: side.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
   }
 
-  /** Takes a request that waits out of the queue; false if it no longer waits. */
+  /** Removes a waiting request from the queue; false if the request no longer waits. */
   withdraw(waiter: WaitingRequest): boolean {
     return this.#queueOf(waiter.priority).remove(waiter);
   }
 
-  /** Somebody else waits for the same: makes a request that waits more important, if that is so. */
+  /**
+   * Another caller waits for the same question: gives the waiting request the caller's priority, if
+   * that priority is higher.
+   */
   promote(waiter: WaitingRequest, priority: Priority): void {
     const isOtherSide = this.#sideOf(priority) !== this.#sideOf(waiter.priority);
     const isMore = !isOtherSide && isHigher(priority, waiter.priority);
@@ -209,7 +224,7 @@ export class UpstreamBudget {
     this.joined(waiter);
   }
 
-  /** More keys may wait for a request than before: its turn may come earlier. */
+  /** More keys may wait for a request than before, so the request may be sent earlier. */
   joined(waiter: WaitingRequest): void {
     this.#queueOf(waiter.priority).update(waiter);
     this.#grant();
@@ -245,7 +260,7 @@ export class UpstreamBudget {
     }
   }
 
-  /** Fails everything that waits or comes later. */
+  /** Fails all waiting and all later requests. */
   close(error: UpstreamError): void {
     this.#closedBy = error;
     for (const queue of this.#queues.values()) {
@@ -267,7 +282,7 @@ export class UpstreamBudget {
     return Math.floor(limit * SHARES[priority] * this.#throttle.factor(nowMs));
   }
 
-  /** Grants all that may be sent now, in order. */
+  /** Grants all requests that may be sent now, in order of priority. */
   #grant(): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs >= this.#throttle.pausedUntilMs) {
@@ -286,7 +301,8 @@ export class UpstreamBudget {
         this.#send(turn, nowMs);
         turn = this.#chooseTurn(priority, nowMs);
       }
-      // What this one waits for must not be used up by less important ones that need less.
+      // Less important requests that need less weight must not use up the weight that this request
+      // waits for.
       if (turn !== undefined) blockedShare = SHARES[priority];
     }
   }
@@ -307,7 +323,8 @@ export class UpstreamBudget {
     if (side.inFlight >= this.#placesOf(priority)) return false;
     if (priority === 'sweep' && nowMs < this.#sweepAtMs - SWEEP_BURST_MS) return false;
     const used = side.usage.used(nowMs);
-    // Alone it fits, even if its share is small or the limit is lowered.
+    // If nothing else is used, the request fits, even if the share of its priority is small or the
+    // limit is lowered.
     return used === 0 || used + weight <= this.#limitOf(priority, nowMs);
   }
 
@@ -332,7 +349,10 @@ export class UpstreamBudget {
     waiter.granted({ sentMs, end });
   }
 
-  /** Looks again when time alone may have changed something for those that wait. */
+  /**
+   * Sets a timer for the next moment at which a waiting request may be granted without another
+   * event.
+   */
   #schedule(nowMs: number): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

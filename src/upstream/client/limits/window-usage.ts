@@ -1,24 +1,24 @@
 /**
- * What the upstream may count against us in its sliding window of a minute.
+ * The weight that the upstream may count against us in its sliding window of a minute.
  *
- * The upstream counts a request when it arrives: some time after it was sent and before its response
- * ended. A request therefore counts here from the moment it is sent until a window after its response
- * ended. Whatever arrives within one window of the upstream was then counted here at one moment: when
- * the last of it was sent.
+ * The upstream counts a request when it arrives: some time after it was sent and before its
+ * response ended. Here, a request counts from the moment it is sent until one window after its
+ * response ended. Take all requests that arrive within one window of the upstream: at the moment
+ * when the last of them was sent, all of them were counted here.
  */
 
-/** The upstream's window. */
+/** Length of the upstream's window. */
 export const WINDOW_MS = 60_000;
-/** The clocks of two machines do not run at the same speed. */
+/** Added to the window, because the clocks of two machines do not run at exactly the same speed. */
 const MARGIN_MS = 500;
-/** Requests that end within this time leave the window together, so that the list stays short. */
+/** Requests that end within this time leave the window together. This keeps the list short. */
 const BUCKET_MS = 100;
-/** How long a request may lie unread on a server that hangs. */
+/** How long a server that hangs may leave a request unread. */
 const UNKNOWN_MS_MAX = 300_000;
 
 /**
- * Whether the upstream counted a request: it arrived before its response ended; it was never sent; or
- * it is unknown, because we stopped waiting, and the upstream may read it later.
+ * Whether the upstream counted a request. `arrived`: yes, before its response ended. `unsent`: no,
+ * it was never sent. `unknown`: we stopped waiting, and the upstream may read the request later.
  */
 export type Arrival = 'arrived' | 'unsent' | 'unknown';
 
@@ -35,12 +35,15 @@ export class WindowUsage {
   #ended: Bucket[] = [];
   #endedSum = 0;
 
-  /** A request is being sent. */
+  /** Notes that a request is sent. */
   start(weight: number): void {
     this.#inFlight += weight;
   }
 
-  /** A request that was started with the weight has ended, and cost `charged`. */
+  /**
+   * Notes that a request has ended. `weight` is the value given to `start`, `charged` is the real
+   * cost.
+   */
   end(weight: number, charged: number, arrival: Arrival, nowMs: number): void {
     this.#inFlight -= weight;
     if (arrival === 'arrived') this.#add(charged, nowMs);
@@ -51,12 +54,14 @@ export class WindowUsage {
     }
   }
 
-  /** An earlier process has spent the weight; oldest first. */
+  /**
+   * Adds weight that an earlier process has spent. Calls come in the order of time, oldest first.
+   */
   restore(weight: number, endedMs: number): void {
     if (weight > 0) this.#add(weight, endedMs);
   }
 
-  /** The upstream has answered: what it had not read yet, it reads now. */
+  /** The upstream has answered, so from now on it reads the requests that it had not read. */
   confirm(nowMs: number): void {
     if (this.#unknown > 0) this.#add(this.#unknown, nowMs);
     this.#unknown = 0;
@@ -88,7 +93,7 @@ export class WindowUsage {
     return this.#ended[0]?.untilMs ?? (this.#unknown > 0 ? this.#unknownUntilMs : undefined);
   }
 
-  /** When so much weight will have left the window, if what is in flight ends now. */
+  /** When `weight` will have left the window, if all requests in flight ended now. */
   releaseAtMs(weight: number, nowMs: number): number {
     let left = weight;
     for (const bucket of this.#ended) {

@@ -1,14 +1,21 @@
 /**
- * Finds the subscriptions that the upstream closes the connection for, without a word: those that were
- * sent shortly before are tried again in groups, and a group that closes the connection is halved.
+ * Finds the subscriptions that make the upstream close the connection without giving a reason.
+ * Subscriptions that were sent shortly before are tried again in groups. A group that closes the
+ * connection is halved.
  */
 
-/** A connection that is closed so soon after a subscription was sent is closed because of it. */
+/**
+ * If a connection is closed within this time after a subscription was sent, the subscription is
+ * suspected.
+ */
 const CLOSING_MS = 1_000;
-/** After so many connections that are closed before a group was sent, no subscription is to blame. */
+/**
+ * If so many connections are closed before a group was sent, no subscription is the cause, and the
+ * search ends.
+ */
 const UNPROVOKED_MAX = 3;
 
-/** What was sent on a connection. */
+/** A subscription that was sent on a connection. */
 export interface SentKey {
   readonly key: string;
   readonly sentMs: number;
@@ -17,11 +24,11 @@ export interface SentKey {
 }
 
 export class ClosingSearch {
-  /** To be tried, one group after the other. */
+  /** Groups that are still to be tried, one after the other. */
   #groups: (readonly string[])[] = [];
   /** The group that is being tried on this connection. */
   #trial: readonly string[] | undefined;
-  /** What the upstream takes, as far as this search knows. */
+  /** Subscriptions that the upstream accepts, as far as this search knows. */
   readonly #cleared = new Set<string>();
   #openedMs = 0;
   #unprovoked = 0;
@@ -30,12 +37,15 @@ export class ClosingSearch {
     return this.#trial !== undefined || this.#groups.length > 0;
   }
 
-  /** During a search, nothing is sent that could be what closes the connection, but the group. */
+  /**
+   * During a search, only the tried group and accepted subscriptions are sent: no other
+   * subscription may close the connection.
+   */
   isAllowed(key: string): boolean {
     return !this.isActive || this.#cleared.has(key) || this.#trial?.includes(key) === true;
   }
 
-  /** Tries these, one of which has closed a connection before. */
+  /** Starts to try these subscriptions, one of which has closed a connection before. */
   start(keys: readonly string[], sent: Iterable<string>): void {
     if (!this.isActive) for (const key of sent) this.#cleared.add(key);
     for (const key of keys) this.#cleared.delete(key);
@@ -46,7 +56,10 @@ export class ClosingSearch {
     this.#openedMs = nowMs;
   }
 
-  /** Goes on to the next group if it is time for it; returns those that were tried and are taken. */
+  /**
+   * Continues with the next group if the current group is done; returns subscriptions that were
+   * tried and accepted.
+   */
   advance(
     nowMs: number,
     sentMsOf: (key: string) => number | undefined,
@@ -73,7 +86,7 @@ export class ClosingSearch {
     return undefined;
   }
 
-  /** In how many milliseconds to go on; undefined if nothing is searched. */
+  /** In how many milliseconds to call `advance` again; undefined if no search is active. */
   waitMs(nowMs: number): number | undefined {
     if (!this.isActive) return undefined;
     return this.#trial === undefined ? this.#openedMs + CLOSING_MS - nowMs : CLOSING_MS;
@@ -86,8 +99,9 @@ export class ClosingSearch {
   }
 
   /**
-   * The upstream has closed the connection. Returns those that are to be left out: the one that was
-   * found, or a whole group if it must not be halved; undefined if it was closed for nothing sent.
+   * The upstream has closed the connection. Returns the subscriptions to leave out: the one that
+   * was found, or a whole group if the group must not be halved. Undefined if no sent subscription
+   * was the cause.
    */
   noteClosed(
     sent: readonly SentKey[],
@@ -105,7 +119,9 @@ export class ClosingSearch {
     return isFound ? suspects : [];
   }
 
-  /** Those of the group that may have closed the connection; the others are tried again. */
+  /**
+   * The subscriptions of the group that may have closed the connection. The others are tried again.
+   */
   #findTried(sent: readonly SentKey[]): readonly string[] {
     const trial = new Set(this.#trial);
     this.#trial = undefined;
@@ -144,7 +160,10 @@ function findSuspects(sent: readonly SentKey[], nowMs: number): readonly string[
   return withoutConfirmed(sent.filter(({ sentMs }) => nowMs - sentMs <= CLOSING_MS));
 }
 
-/** Those without a confirmation; all of them if each has one, since some upstream may confirm first. */
+/**
+ * Subscriptions that are not confirmed. If all are confirmed, all of them: some upstreams may
+ * confirm before they close.
+ */
 function withoutConfirmed(sent: readonly SentKey[]): readonly string[] {
   const pending = sent.filter(({ isPending }) => isPending);
   return (pending.length > 0 ? pending : sent).map(({ key }) => key);

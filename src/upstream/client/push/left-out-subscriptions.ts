@@ -1,28 +1,40 @@
-/** The subscriptions that the upstream does not take: why, and when each of them is tried again. */
+/**
+ * The subscriptions that the upstream does not accept: the reason, and when each of them is tried
+ * again.
+ */
 
 import type { UpstreamSubscription } from './upstream-subscription.ts';
 
 const RETRY_FIRST_MS = 60_000;
 const RETRY_MAX_MS = 3_600_000;
-/** How long a refusal is reported that was not repeated. */
+/** How long a refusal is reported if it is not repeated. */
 const REPORTED_MS = 3_600_000;
-/** A connection may be lost by chance just after a subscription, but hardly twice. */
+/**
+ * A connection may be lost by chance just after a subscription, but hardly twice. So two closings
+ * are proof.
+ */
 const PROVEN_MIN = 2;
-/** Maximum number that are remembered; an upstream allows 1,000 at a time. */
+/** Maximum number of remembered subscriptions. An upstream allows 1,000 at a time. */
 const LEFT_OUT_MAX = 2_000;
 
 /** A subscription that is left out, for /health and the log. */
 export interface LeftOut {
   readonly subscription: UpstreamSubscription;
   readonly reason: string;
-  /** True if it has closed connections by itself more than once: the upstream does not know it. */
+  /**
+   * True if this subscription alone has closed connections more than once: the upstream does not
+   * know it.
+   */
   readonly isProven: boolean;
 }
 
 interface Entry {
   readonly subscription: UpstreamSubscription;
   readonly reason: string;
-  /** How many times in a row it has closed a connection; 0 if it was not searched, or refused. */
+  /**
+   * How many times in a row the subscription has closed a connection; 0 if it was refused, or not
+   * searched for.
+   */
   readonly closings: number;
   readonly notedMs: number;
   /** Not sent before this time. */
@@ -37,8 +49,8 @@ export class LeftOutSubscriptions {
   #foundTriedMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * It has closed the connection, or one of its group has. What was found is tried again rarely, since
-   * all others are lost with it.
+   * The subscription, or one of its group, has closed the connection. A subscription that was found
+   * is tried again rarely, since closing the connection loses all other subscriptions.
    */
   noteClosing(key: string, left: NewlyLeftOut, isFound: boolean, nowMs: number): LeftOut {
     const closings = isFound ? (this.#entries.get(key)?.closings ?? 0) + 1 : 0;
@@ -49,7 +61,10 @@ export class LeftOutSubscriptions {
     return describeEntry(entry);
   }
 
-  /** It was refused with words, which costs nothing else. */
+  /**
+   * The subscription was refused with a message. Such a refusal does not affect other
+   * subscriptions.
+   */
   noteRefused(key: string, left: NewlyLeftOut, nowMs: number): void {
     this.#set(key, { ...left, closings: 0, notedMs: nowMs, retryMs: nowMs, isTried: true });
   }
@@ -69,7 +84,10 @@ export class LeftOutSubscriptions {
     return this.#entries.get(key)?.isTried === false;
   }
 
-  /** Those that are to be tried again now: a group that was not searched, or one that was found. */
+  /**
+   * Subscriptions to try again now: a group that was not searched, or one subscription that was
+   * found.
+   */
   takeDue(nowMs: number, isWanted: (key: string) => boolean): readonly string[] {
     const due = [...this.#entries].filter(
       ([key, { isTried, retryMs }]) => !isTried && nowMs >= retryMs && isWanted(key),
@@ -82,7 +100,7 @@ export class LeftOutSubscriptions {
     return chosen.map(([key]) => key);
   }
 
-  /** Those that are not subscribed to, and for a while those that were. */
+  /** Subscriptions that are missing now, and for a while those that were missing before. */
   list(nowMs: number, isMissing: (key: string) => boolean): readonly LeftOut[] {
     return [...this.#entries]
       .filter(([key, { notedMs }]) => isMissing(key) || nowMs - notedMs < REPORTED_MS)

@@ -1,20 +1,23 @@
-/** What an error of the push connection is about, read from its text. */
+/** The kinds of errors of the push connection. The kind is read from the text of the error. */
 
 import { isJsonObject, type JsonObject } from '../../../events/fields.ts';
 import { parseUpstreamJson } from '../answers/upstream-json.ts';
 
 export type PushError =
-  /** Too many messages in a minute: what had no response has to be sent again. */
+  /** Too many messages in a minute: messages without a response must be sent again. */
   | { readonly kind: 'messages' }
   /** The upstream has the subscription already. */
   | { readonly kind: 'subscribed'; readonly subscription: JsonObject }
-  /** A subscription is refused: the one that the text names, or else the first without a response. */
+  /**
+   * A subscription is refused: the subscription that the text names, or else the first one without
+   * a response.
+   */
   | { readonly kind: 'refused'; readonly subscription?: JsonObject; readonly isAboutUsers: boolean }
-  /** Something else is refused, such as a ping. */
+  /** Another message is refused, such as a ping. */
   | { readonly kind: 'other' };
 
 const OTHER: PushError = { kind: 'other' };
-/** The JSON of a subscription is shorter. */
+/** Maximum length of JSON in an error. The JSON of a subscription is shorter. */
 const JSON_LENGTH_MAX = 4_096;
 
 export function readPushError(text: string): PushError {
@@ -28,12 +31,12 @@ export function readPushError(text: string): PushError {
   return { kind, subscription, isAboutUsers: false };
 }
 
-/** Of a request that is named as a whole. */
+/** The subscription of a request, if the error quotes the whole request. */
 function subscriptionOf({ method, subscription }: JsonObject): JsonObject | undefined {
   return method === 'subscribe' && isJsonObject(subscription) ? subscription : undefined;
 }
 
-/** Undefined if the text has no JSON object, or one that was cut. */
+/** Undefined if the text has no JSON object, or if the JSON was cut. */
 function findJson(text: string): JsonObject | undefined {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}') + 1;

@@ -1,4 +1,4 @@
-/** A message of the push connection, as far as every message has the same form. */
+/** The parts that every message of the push connection has. */
 
 import type { RawData } from 'ws';
 import { isJsonObject } from '../../../events/fields.ts';
@@ -11,7 +11,7 @@ export interface PushMessage {
 
 const NO_MESSAGE = 'a message that is no JSON with a channel';
 
-/** The message, or why it is none. */
+/** The message, or why the data is not a valid message. */
 export function parsePushMessage(data: RawData, isBinary: boolean): PushMessage | string {
   if (isBinary) return NO_MESSAGE;
   try {

@@ -1,4 +1,4 @@
-/** What the push connection needs of a WebSocket, so that tests can take its place. */
+/** The part of a WebSocket that the push connection uses, so that tests can replace the socket. */
 
 import { type RawData, WebSocket } from 'ws';
 

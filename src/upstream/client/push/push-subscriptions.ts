@@ -1,4 +1,7 @@
-/** What a push connection is subscribed to, what it should be, and the limits of the upstream. */
+/**
+ * The subscriptions of a push connection: those that should exist, those that were sent, and the
+ * limits of the upstream.
+ */
 
 import { isJsonObject } from '../../../events/fields.ts';
 import { ClosingSearch, type SentKey } from './closing-search.ts';
@@ -9,9 +12,9 @@ import type { UpstreamSubscription } from './upstream-subscription.ts';
 export interface PushLimits {
   /** Maximum number of subscriptions. */
   readonly subscriptionsMax: number;
-  /** Maximum number of users that are subscribed to; 0 for none. */
+  /** Maximum number of users in subscriptions; 0 for no users. */
   readonly usersMax: number;
-  /** Maximum number of messages that are sent in a minute. */
+  /** Maximum number of messages sent in a minute. */
   readonly messagesMax: number;
 }
 
@@ -29,20 +32,20 @@ interface SentSubscription {
 /** How a connection was closed. */
 export interface Closing {
   readonly reason: string;
-  /** False if too many connections were opened to search what it was closed for. */
+  /** False if too many connections were opened in the search for the cause. */
   readonly mayHalve: boolean;
 }
 
-/** A refusal that comes later than this is not the response to a subscription. */
+/** A refusal that comes later than this is not a response to the subscription. */
 const RESPONSE_MS_MAX = 10_000;
-/** The fields that tell two subscriptions apart. */
+/** Two subscriptions are different if one of these fields differs. */
 const FIELDS = ['type', 'coin', 'user', 'dex'];
 
 export class PushSubscriptions {
   readonly #limits: PushLimits;
   /** By key, most important first. */
   #wanted: ReadonlyMap<string, UpstreamSubscription> = new Map();
-  /** On this connection, by key, in the order in which they were sent. */
+  /** Subscriptions sent on this connection, by key, in the order of sending. */
   readonly #sent = new Map<string, SentSubscription>();
   /** Keys that the upstream has refused on this connection. */
   readonly #refused = new Set<string>();
@@ -59,7 +62,7 @@ export class PushSubscriptions {
 
   setWanted(wanted: readonly UpstreamSubscription[]): void {
     this.#wanted = new Map(wanted.map((subscription) => [textOf(subscription), subscription]));
-    // Dropped and wanted again, it is tried again.
+    // A refused subscription that is removed and added again is tried again.
     for (const key of this.#refused) if (!this.#wanted.has(key)) this.#refused.delete(key);
   }
 
@@ -70,14 +73,14 @@ export class PushSubscriptions {
     this.#search.noteOpened(nowMs);
   }
 
-  /** The connection was lost, but not because the upstream has closed it. */
+  /** The connection was lost, and the upstream did not close it. */
   noteLost(): void {
     this.#search.noteLost();
   }
 
   /**
-   * The upstream has closed the connection; returns what is left out because of it, and undefined if it
-   * was closed for nothing that was sent.
+   * The upstream has closed the connection. Returns the subscriptions that are left out because of
+   * this; undefined if no sent subscription was the cause.
    */
   noteClosed({ reason, mayHalve }: Closing, nowMs: number): readonly LeftOut[] | undefined {
     const sent = [...this.#sent].map(([key, value]): SentKey => ({ key, ...value }));
@@ -92,7 +95,7 @@ export class PushSubscriptions {
     });
   }
 
-  /** In how many milliseconds there may be something more to send, if only time passes. */
+  /** In how many milliseconds there may be more to send, even if nothing else happens. */
   waitMs(nowMs: number): number | undefined {
     return this.#search.waitMs(nowMs);
   }
@@ -101,7 +104,7 @@ export class PushSubscriptions {
     return this.#leftOut.list(nowMs, (key) => this.#wanted.has(key) && !this.#sent.has(key));
   }
 
-  /** Tries those again that were left out long ago; false if there are none. */
+  /** Tries again subscriptions that were left out long ago; false if there are none. */
   retryLeftOut(nowMs: number): boolean {
     if (this.#search.isActive) return false;
     const due = this.#leftOut.takeDue(nowMs, (key) => this.#wanted.has(key));
@@ -109,7 +112,10 @@ export class PushSubscriptions {
     return due.length > 0;
   }
 
-  /** What has to be sent. What is no longer wanted comes first, since it counts for the limits. */
+  /**
+   * The requests to send. Unsubscribe requests come first, because the old subscriptions count for
+   * the limits.
+   */
   listChanges(nowMs: number): PushRequest[] {
     this.#advanceSearch(nowMs);
     const allowed = this.#listAllowed();
@@ -130,7 +136,7 @@ export class PushSubscriptions {
     for (const key of taken) this.#leftOut.noteTaken(key);
   }
 
-  /** Those wanted that are within the limits and not left out, by key. */
+  /** Wanted subscriptions that are within the limits and not left out, by key. */
   #listAllowed(): Map<string, UpstreamSubscription> {
     const { subscriptionsMax, usersMax } = this.#limits;
     const allowed = new Map<string, UpstreamSubscription>();
@@ -156,7 +162,10 @@ export class PushSubscriptions {
     else this.#sent.set(key, { subscription, sentMs, isPending: true });
   }
 
-  /** The upstream has confirmed a subscription, and may have written it differently; returns ours. */
+  /**
+   * The upstream has confirmed a subscription, and may have written it differently. Returns our
+   * form of it.
+   */
   acknowledge(confirmed: unknown): UpstreamSubscription | undefined {
     const found = this.#findSent(confirmed);
     if (found === undefined) return undefined;
@@ -173,8 +182,9 @@ export class PushSubscriptions {
   }
 
   /**
-   * The upstream has refused something; returns the subscription that it is about, if any. Without a
-   * name it is the first one without a response: responses come in the order of the requests.
+   * The upstream has refused a subscription; returns it, if it can be found. If the error does not
+   * name the subscription, it is the first one without a response: responses come in the order of
+   * the requests.
    */
   refuse(
     error: PushError & { readonly kind: 'refused' },
@@ -199,7 +209,9 @@ export class PushSubscriptions {
     });
   }
 
-  /** What was sent and has no response is sent again: the upstream took too many messages at once. */
+  /**
+   * Sends subscriptions without a response again: the upstream received too many messages at once.
+   */
   resendPending(): void {
     for (const [key, { isPending }] of this.#sent) if (isPending) this.#sent.delete(key);
   }
@@ -216,7 +228,7 @@ function makeRequest(
   return { method, subscription };
 }
 
-/** Users are the same in either case; a dex may be missing where it is the first one. */
+/** Compares users without regard to case. The first dex may be missing. */
 function isSame(ours: UpstreamSubscription, theirs: Readonly<Record<string, unknown>>): boolean {
   return FIELDS.every((field) => {
     const [own, other] = [ours[field] ?? '', theirs[field] ?? ''];

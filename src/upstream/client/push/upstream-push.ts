@@ -1,6 +1,6 @@
 /**
- * The push connection to the upstream: one connection that is made again whenever it is lost, goes
- * silent or brings something malformed, with the same subscriptions each time.
+ * The push connection to the upstream. The connection is opened again whenever it is lost, goes
+ * silent or receives a malformed message, each time with the same subscriptions.
  */
 
 import type { RawData } from 'ws';
@@ -20,42 +20,58 @@ import type { UpstreamSubscription } from './upstream-subscription.ts';
 
 const HANDSHAKE_MS_MAX = 10_000;
 const CHECK_MS = 200;
-/** A check that comes so late says nothing: what the socket has brought meanwhile is not read yet. */
+/**
+ * If a check is later than this, it is skipped: the process was busy, and has not read the messages
+ * that have arrived.
+ */
 const LATE_MS_MAX = 400;
 /** How long a connection may be quiet before it is pinged. */
 const QUIET_MS_MAX = 500;
 /**
- * How long an upstream that answers pings may take for one before the connection counts as lost, unless
- * it was slower before: whatever happens on a silent connection is missed.
+ * Maximum time for an answer to a ping, unless the upstream was slower before; then the connection
+ * counts as lost. This only applies to an upstream that answers pings. Changes are missed while a
+ * connection is silent.
  */
 const PONG_MS_MAX = 600;
 const PONG_FACTOR = 4;
-/** How fast a slow answer is forgotten, with each that comes after it. */
+/** Each further answer reduces the remembered time of a slow answer by this factor. */
 const PONG_DECAY = 0.9;
-/** The same for an upstream that has never answered one, and how often it is pinged. */
+/**
+ * The same maximum for an upstream that has never answered a ping, and how often such an upstream
+ * is pinged.
+ */
 const SILENT_MS_MAX = 30_000;
 const UNANSWERED_PING_MS = 10_000;
-/** How long a connection that answers pings may bring nothing of what it is subscribed to. */
+/** How long a connection that answers pings may deliver no data of its subscriptions. */
 const IDLE_MS_MAX = 60_000;
-/** A connection that lives so long was good: the next one may be made soon after it. */
+/** A connection that lasts so long was stable: the next connection may be opened soon after it. */
 const STABLE_MS = 60_000;
-/** Normal ends: the upstream goes away or starts again. Others may be for what was sent. */
+/**
+ * Normal reasons for closing: the upstream stops or restarts. Other codes may be caused by a sent
+ * subscription.
+ */
 const NORMAL_CODES: readonly number[] = [1000, 1001, 1012, 1013];
-/** Messages that are kept for pings: more than a connection is checked in a minute while quiet. */
+/**
+ * Messages of the limit that are reserved for pings: more than the checks of a quiet connection
+ * need in a minute.
+ */
 export const PING_RESERVE = 150;
-/** How many more errors than messages were sent may come in a minute: each answers one at most. */
+/**
+ * In a minute, the number of errors may exceed the number of sent messages by this value. Each
+ * error should answer one message.
+ */
 const STRAY_ERRORS_MAX = 10;
 
-/** The channels that say nothing about the exchange. */
+/** Channels without data of the exchange. */
 const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
 
 export interface PushHandler {
-  /** The connection is open. Whatever happened before this moment may have been missed. */
+  /** The connection is open. Events before this moment may have been missed. */
   opened(): void;
   message(channel: string, data: unknown): void;
-  /** The upstream has confirmed the subscription: from now on it brings what it is for. */
+  /** The upstream has confirmed the subscription, and delivers its data from now on. */
   acknowledged(subscription: UpstreamSubscription): void;
-  /** The upstream does not take this subscription, which is left out and tried again later. */
+  /** The upstream does not accept this subscription. It is left out, and tried again later. */
   refused(subscription: UpstreamSubscription, reason: string): void;
   lost(reason: string): void;
 }
@@ -82,23 +98,25 @@ export class UpstreamPush {
   readonly #options: Required<PushOptions>;
   readonly #subscriptions: PushSubscriptions;
   readonly #pace: ConnectionPace;
-  /** Messages of the last minute, over all connections: the upstream counts them together. */
+  /**
+   * Messages sent in the last minute. The upstream counts the messages of all connections together.
+   */
   readonly #messages = new WindowUsage();
   #socket: PushSocket | undefined;
   #isClosed = false;
-  /** Why the connection is being ended. */
+  /** Why we are closing the connection. */
   #reason: string | undefined;
-  /** Why the connection was lost the last time. */
+  /** Why the connection was lost the last time it was logged. */
   #loggedReason: string | undefined;
   #openedMs: number | undefined;
   #receivedMs = 0;
   #dataMs = 0;
   #checkAtMs = 0;
   #pingedMs = Number.NEGATIVE_INFINITY;
-  /** How long the upstream has taken to answer pings, by the slowest of late; 0 before the first. */
+  /** The slowest recent time of an answer to a ping; 0 before the first answer. */
   #pongMs = 0;
   #pausedUntilMs = 0;
-  /** Errors of this minute of the connection. */
+  /** Number of errors in the current minute of the connection. */
   #errors = 0;
   #errorsSinceMs = 0;
   #cancelTimer: (() => void) | undefined;
@@ -116,18 +134,20 @@ export class UpstreamPush {
     return this.#openedMs !== undefined;
   }
 
-  /** The subscriptions that are wanted, most important first; those over a limit are left out. */
+  /**
+   * Sets the wanted subscriptions, most important first. Subscriptions over a limit are left out.
+   */
   subscribe(wanted: readonly UpstreamSubscription[]): void {
     this.#subscriptions.setWanted(wanted);
     this.#sendChanges();
   }
 
-  /** What the upstream does not take, and why. */
+  /** Subscriptions that the upstream does not accept, with the reasons. */
   get leftOut(): readonly LeftOut[] {
     return this.#subscriptions.listLeftOut(this.#options.clock.nowMs());
   }
 
-  /** Drops the connection for a new one, if there is one. */
+  /** Closes the connection, if there is one, and opens a new one. */
   reconnect(reason: string): void {
     this.#reason ??= reason;
     this.#socket?.terminate();
@@ -151,11 +171,11 @@ export class UpstreamPush {
     );
     socket.on('open', () => this.#open());
     socket.on('message', (data, isBinary) => this.#receiveSafely(data, isBinary));
-    // Protocol pings of the upstream are a sign of life, too.
+    // Pings of the WebSocket protocol also show that the upstream is alive.
     socket.on('ping', () => {
       this.#receivedMs = clock.nowMs();
     });
-    // After an error ws would wait for the upstream to close, for up to 30 s.
+    // After an error, ws would wait up to 30 s until the upstream closes the connection.
     socket.on('error', (error) => this.reconnect(error.message));
     socket.on('close', (code, reason) => this.#lose(code, String(reason)));
   }
@@ -195,7 +215,7 @@ export class UpstreamPush {
     const leftOut = isBlamed ? this.#findClosing(reason, nowMs) : undefined;
     if (!isBlamed) this.#subscriptions.noteLost();
     const delayMs = this.#pace.nextDelayMs(isBlamed);
-    // An upstream without push fails in the same way for ever.
+    // An upstream without a push connection fails in the same way every time: this is logged once.
     if (isOpened || reason !== this.#loggedReason) {
       log.warn(`push of ${address.origin} lost: ${reason}; next attempt in ${delayMs} ms`);
     }
@@ -208,7 +228,7 @@ export class UpstreamPush {
     }
   }
 
-  /** What the upstream has closed the connection for is left out, or searched at once. */
+  /** Finds the subscription that closed the connection, or starts a search for it. */
   #findClosing(reason: string, nowMs: number): readonly LeftOut[] | undefined {
     const mayHalve = this.#pace.maySearch;
     const leftOut = this.#subscriptions.noteClosed({ reason, mayHalve }, nowMs);
@@ -234,7 +254,7 @@ export class UpstreamPush {
     if (this.#subscriptions.retryLeftOut(nowMs)) this.#sendChanges();
   }
 
-  /** For how long nothing came, if that is too long. */
+  /** Duration of the silence, if it is too long; otherwise undefined. */
   #findSilence(nowMs: number): number | undefined {
     const quietMs = nowMs - this.#receivedMs;
     const isPinged = this.#pingedMs > this.#receivedMs;
@@ -246,7 +266,10 @@ export class UpstreamPush {
     return isSilent ? quietMs : undefined;
   }
 
-  /** Once while it is quiet; one that has never answered is asked again and again. */
+  /**
+   * Sends one ping while the connection is quiet. An upstream that has never answered is pinged
+   * repeatedly.
+   */
   #ping(nowMs: number): void {
     const isAnswerDue = this.#pongMs === 0 || this.#pingedMs > this.#receivedMs;
     if (isAnswerDue && nowMs - this.#pingedMs < UNANSWERED_PING_MS) return;
@@ -259,7 +282,7 @@ export class UpstreamPush {
     this.#pongMs = Math.max(tookMs, this.#pongMs * PONG_DECAY, 1);
   }
 
-  /** What is thrown out of a listener would end the process: no message may do that. */
+  /** An exception in a listener would end the process, and no message may cause that. */
   #receiveSafely(data: RawData, isBinary: boolean): void {
     try {
       this.#receive(data, isBinary);
@@ -269,7 +292,7 @@ export class UpstreamPush {
   }
 
   #receive(data: RawData, isBinary: boolean): void {
-    // What still comes on a connection that is being dropped does not count.
+    // Messages of a connection that is being closed are ignored.
     if (this.#reason !== undefined) return;
     this.#receivedMs = this.#options.clock.nowMs();
     const message = parsePushMessage(data, isBinary);
@@ -328,7 +351,7 @@ export class UpstreamPush {
     if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
   }
 
-  /** Counts an error; true if there are so many that they answer nothing that was sent. */
+  /** Counts an error; true if there are more errors than our messages can explain. */
   #isStray(nowMs: number): boolean {
     if (nowMs - this.#errorsSinceMs >= WINDOW_MS) {
       this.#errors = 0;
@@ -338,7 +361,7 @@ export class UpstreamPush {
     return this.#errors > this.#messages.used(nowMs) + STRAY_ERRORS_MAX;
   }
 
-  /** Sends what has to be subscribed and unsubscribed, as fast as the limit of messages allows. */
+  /** Sends subscribe and unsubscribe requests, as fast as the limit of messages allows. */
   #sendChanges(): void {
     this.#cancelSending?.();
     this.#cancelSending = undefined;
@@ -374,7 +397,7 @@ export class UpstreamPush {
   #send(text: string, nowMs: number): void {
     this.#messages.start(1);
     this.#messages.end(1, 1, 'arrived', nowMs);
-    // A failure also closes the connection, and is reported there.
+    // A failure also closes the connection, and the closing is reported.
     this.#socket?.send(text, () => undefined);
   }
 }

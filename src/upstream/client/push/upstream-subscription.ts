@@ -1,4 +1,4 @@
-/** A subscription of the push connection, as it is sent. */
+/** A subscription of the push connection, in the form in which it is sent. */
 
 export interface UpstreamSubscription {
   readonly type: string;

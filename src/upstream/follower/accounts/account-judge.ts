@@ -1,4 +1,7 @@
-/** Holds an account's answer, asked for or pushed, against our rules: what they reproduce is recorded. */
+/**
+ * Checks an account's answer against our rules, whether we asked for it or it was pushed. Only an
+ * answer that our rules reproduce is recorded.
+ */
 
 import { USD_DECIMALS } from '../../../events/fields.ts';
 import { DecimalError, type Exact, subtract } from '../../../exact/decimal.ts';
@@ -24,7 +27,7 @@ export interface CheckedAccount {
   readonly rows: AccountRows;
 }
 
-/** Of the right form, but our rules do not reproduce it. */
+/** An answer of the right form that our rules do not reproduce. */
 export interface UncheckedAccount {
   readonly kind: 'unchecked';
   /** When the upstream computed the answer, in milliseconds. */
@@ -32,7 +35,7 @@ export interface UncheckedAccount {
   readonly mismatches: readonly Mismatch[];
   /** A spot balance behind the positions may explain every mismatch. */
   readonly isCollateralMissing: boolean;
-  /** The exchange is known to have such accounts: to read it again changes nothing. */
+  /** Known kind of account that our rules cannot reproduce: reading it again changes nothing. */
   readonly isKnownForm: boolean;
 }
 
@@ -53,15 +56,21 @@ export interface AccountJudgeOptions {
 /** The account that an answer is about. */
 export type JudgedItem = Pick<Watched, 'item' | 'address'>;
 
-/** The collateral behind the account of an answer, in millionths; undefined where it is not known. */
+/**
+ * Finds the collateral that backs the account of an answer, in millionths; undefined if it is not
+ * known.
+ */
 export type CollateralSource = (reading: AccountReading) => number | DialectError | undefined;
 
 interface JudgeOptions {
-  /** Else a table that the exchange has changed would be taken for one of the position. */
+  /**
+   * The markets were just read. Otherwise a changed margin table of a market could be taken for a
+   * separate table of the position.
+   */
   readonly areMarketsNew?: boolean;
 }
 
-/** What a reading comes to: the rows that reproduce it, or why none do. */
+/** The result of one try: the rows that reproduce the answer, or the mismatches. */
 interface Attempt {
   readonly rows?: AccountRows;
   readonly mismatches: readonly Mismatch[];
@@ -74,7 +83,10 @@ export class AccountJudge {
     this.#options = options;
   }
 
-  /** With the collateral that costs no question: none, the one of the prices, or the recorded one. */
+  /**
+   * Tries the collaterals that need no question to the upstream: zero, the collateral that the
+   * liquidation prices imply, and the recorded collateral.
+   */
   judge(json: unknown, watched: JudgedItem, options: JudgeOptions = {}): JudgedAccount {
     const { ledger, pending } = this.#options;
     const sources: readonly CollateralSource[] = [
@@ -85,7 +97,9 @@ export class AccountJudge {
     return this.judgeWith(json, watched, sources, options);
   }
 
-  /** With the first collateral, and the first tiers of positions, that reproduce the answer. */
+  /**
+   * Uses the first collateral, and the first margin tiers of positions, that reproduce the answer.
+   */
   judgeWith(
     json: unknown,
     { item, address }: JudgedItem,
@@ -115,7 +129,10 @@ export class AccountJudge {
     return { kind: 'unchecked', time, ...explainMismatches(mismatches, reading) };
   }
 
-  /** With each collateral, until one reproduces the reading or its mismatches have another cause. */
+  /**
+   * Tries each collateral, until one reproduces the answer, or until the mismatches have another
+   * cause.
+   */
   #try(reading: AccountReading, sources: readonly CollateralSource[]): Attempt {
     let mismatches: readonly Mismatch[] = [];
     for (const findSource of sources) {
@@ -130,7 +147,9 @@ export class AccountJudge {
     return { mismatches };
   }
 
-  /** Positions whose maximum leverage is not their market's have a table of their own. */
+  /**
+   * Tries separate margin tiers for positions whose maximum leverage differs from their market's.
+   */
   #tryOwnTiers(
     reading: AccountReading,
     before: Attempt,
@@ -153,12 +172,15 @@ export class AccountJudge {
       const fitted = fitting && this.#try(fitting, [() => collateral]);
       if (fitted?.rows !== undefined) return fitted;
     }
-    // With these tiers, a collateral that is not known yet may explain all that is left.
+    // With these tiers, a collateral that is not known yet may explain the remaining mismatches.
     return isCollateralSuspected(attempt.mismatches) ? attempt : before;
   }
 }
 
-/** A form that is known, but that the vocabulary cannot hold, is named instead of its figures. */
+/**
+ * A known kind of account that our events cannot describe is reported by its name instead of its
+ * figures.
+ */
 function explainMismatches(
   mismatches: readonly Mismatch[],
   { reported }: AccountReading,
@@ -177,7 +199,10 @@ function explainMismatches(
   return { mismatches: [mismatch], isCollateralMissing: false, isKnownForm: true };
 }
 
-/** The account's value and cash, and nothing else, are above ours by one amount: it is in no position. */
+/**
+ * True if only the account's value and cash differ, and both are higher than ours by the same
+ * amount: an isolated amount outside of all positions.
+ */
 function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
   const [value, cash] = ['accountValue', 'totalRawUsd'].map((field) =>
     mismatches.find((mismatch) => mismatch.field === `marginSummary.${field}`),
@@ -187,7 +212,10 @@ function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
   return excess !== undefined && excess > 0 && excess === excessOf(cash);
 }
 
-/** How much theirs exceeds ours, in millionths; undefined if theirs is not such an amount. */
+/**
+ * How much the exchange's amount exceeds ours, in millionths; undefined if the text is not an
+ * amount in dollars.
+ */
 function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
   try {
     return subtract(readPrinted(theirs, USD_DECIMALS), readPrinted(ours, USD_DECIMALS));

@@ -1,6 +1,6 @@
 /**
- * Reads an account: asks the upstream, checks the answer figure by figure, and makes sure that it is of
- * this account. What our rules do not reproduce is not recorded.
+ * Reads an account: asks the upstream, checks each figure of the answer, and makes sure that the
+ * answer is about this account. An answer that our rules do not reproduce is not recorded.
  */
 
 import type { StateView } from '../../../state/state.ts';
@@ -24,14 +24,17 @@ import type {
 import type { ModeReader } from './mode-reader.ts';
 import { describeItem, type Watched } from './watch-list.ts';
 
-/** Not reproduced by our rules: the upstream's own answer, as it wrote it. */
+/** The upstream's text of an answer that our rules do not reproduce. */
 interface PassedOn {
   readonly kind: 'unchecked';
   readonly answer: string;
   readonly time: number;
-  /** What would decide whether it checks could not be asked: the recorded rows may still be right. */
+  /**
+   * The questions that decide whether our rules reproduce the answer failed: the recorded rows may
+   * still be right.
+   */
   readonly isUndecided: boolean;
-  /** Another read would not change it. */
+  /** Another read would not change the result. */
   readonly isFinal: boolean;
 }
 
@@ -44,15 +47,18 @@ export interface AccountReaderOptions {
   readonly judge: AccountJudge;
   readonly modes: ModeReader;
   readonly audit: FollowAudit;
-  /** Reads the markets again, unless that was done just before. */
+  /** Reads the markets again, unless they were read just before. */
   refreshMarkets(): Promise<void>;
 }
 
-/** Maximum number of reads until two in a row are of one account. */
+/** Maximum number of reads until two consecutive answers are of the same account. */
 const READS_MAX = 7;
-/** What cannot be used is asked for once more. */
+/** Maximum number of unusable answers: after the first, the account is asked for once more. */
 const FAILURES_MAX = 2;
-/** Reads of the spot balance, each followed by the account, until both are of the same marks. */
+/**
+ * Maximum number of reads of the spot balance. Each is followed by a read of the account, until
+ * both have the same marks.
+ */
 const SPOT_READS_MAX = 3;
 /** Transient failures, worth one retry. */
 const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
@@ -64,11 +70,13 @@ interface Read {
   readonly isFinal?: boolean;
 }
 
-/** An answer whose collateral would explain it, or enters none of its figures. */
+/**
+ * An answer that another collateral would explain, or of which no figure depends on the collateral.
+ */
 interface Unexplained {
   readonly answer: AskedAnswer;
   readonly judged: CheckedAccount | UncheckedAccount;
-  /** They were read again for this answer. */
+  /** The markets were read again for this answer. */
   readonly areMarketsNew: boolean;
 }
 
@@ -130,7 +138,7 @@ export class AccountReader {
       return;
     }
     for (const mismatch of judged.mismatches ?? []) {
-      // The line of a failure that lasts has its reason already.
+      // The log line of a lasting failure already has this reason.
       if (judged.kind === 'failed') audit.countMismatch(mismatch);
       else audit.noteMismatch(describeItem(watched.item), mismatch);
     }
@@ -162,7 +170,10 @@ export class AccountReader {
     return { judged, answer: text };
   }
 
-  /** The collateral explains the answer, or enters none of its figures: the account's mode decides. */
+  /**
+   * Called if the collateral may explain the answer, or if no figure depends on the collateral: the
+   * account's mode decides.
+   */
   async #explain(
     watched: Watched,
     { answer, judged, areMarketsNew }: Unexplained,
@@ -232,7 +243,10 @@ export class AccountReader {
     }
   }
 
-  /** A price may be another one because the tiers of its market have changed. */
+  /**
+   * Gives up, after a last try with new markets: a price may differ because the tiers of its market
+   * have changed.
+   */
   async #giveUp(
     watched: Watched,
     answer: AskedAnswer,
@@ -258,12 +272,15 @@ export class AccountReader {
   }
 }
 
-/** New coins, new margin tiers, and tiers that are not their market's explain mismatches. */
+/**
+ * True if new markets may explain the mismatches: new coins, new margin tiers, or separate tiers of
+ * a position.
+ */
 function doMarketsMatter(judged: JudgedAccount): boolean {
   return judged.kind === 'unchecked' && !judged.isKnownForm && !judged.isCollateralMissing;
 }
 
-/** At least one price depends on the collateral, and has it. */
+/** True if at least one price depends on the collateral, and this price is right. */
 function isConfirmed(judged: JudgedAccount): boolean {
   return judged.kind === 'checked' && judged.rows.isCollateralShown;
 }
@@ -296,7 +313,7 @@ function refuseMode(mode: string, time: number): UncheckedAccount {
   };
 }
 
-/** Where the prices refused it already, they say why. */
+/** If the prices did not fit already, their mismatches stay as the reason. */
 function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedAccount {
   if (judged.kind === 'unchecked') return judged;
   const mismatch = {

@@ -1,6 +1,6 @@
 /**
- * States that are pushed again and again, and only confirm what the ledger has. Each would take a
- * block's event for its time alone, so a confirmation is recorded seldom, or when a client wants it.
+ * Pushed states that only confirm the ledger's account. Recording each would need an event only for
+ * its time, so a confirmation is recorded rarely, or when a client asks for it.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -11,10 +11,10 @@ import type { PendingChanges, RecordOutcome } from '../blocks/pending-changes.ts
 import { recordedTime } from './restored-items.ts';
 import type { Watched } from './watch-list.ts';
 
-/** How far the ledger's time of an unchanged account may be behind the last pushed state. */
+/** Maximum lag of the ledger's time of an unchanged account behind the last pushed state. */
 const BEHIND_MS_MAX = 30_000;
 
-/** Whether the state says nothing but that the ledger's account is as it was a moment ago. */
+/** Whether the pushed state only says that the ledger's account is unchanged since a moment ago. */
 export function isConfirmation(
   ledger: StateView,
   pending: PendingChanges,
@@ -24,12 +24,15 @@ export function isConfirmation(
   const known = recordedTime(ledger, watched);
   if (known === 0 || rows.time < watched.readTime || rows.time - known >= BEHIND_MS_MAX)
     return false;
-  // What waits for a block may differ from the ledger.
+  // A change that waits for a block may differ from the ledger.
   if (pending.has(watched.key)) return false;
   return findDifferences(ledger, watched.address, rows).length === 0;
 }
 
-/** Records the last confirmation; undefined without one, or while a change waits to be recorded. */
+/**
+ * Records the last confirmation. Undefined if there is none, or while a change waits to be
+ * recorded.
+ */
 export function recordConfirmation(
   ledger: StateView,
   pending: PendingChanges,

@@ -1,6 +1,6 @@
 /**
- * Reads a user's delegations. Answers say neither whose they are nor when they were true: one that has
- * nothing in common with the last one is asked for again.
+ * Reads a user's delegations. An answer does not say whose delegations it lists, nor at which time.
+ * An answer that has nothing in common with the last one is asked for again.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -20,7 +20,7 @@ const READS_MAX = 3;
 export class DelegationsReader {
   readonly #upstream: Asker;
   readonly #audit: FollowAudit;
-  /** The last list of each user that was taken for theirs. */
+  /** The last accepted list of each user. */
   readonly #accepted = new WeakMap<Watched, WireEvent>();
 
   constructor(upstream: Asker, audit: FollowAudit) {

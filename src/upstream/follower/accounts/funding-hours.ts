@@ -1,24 +1,31 @@
 /**
- * When accounts are read for the funding of a full hour. The exchange books it some seconds later, at a
- * moment that it does not announce: a few accounts are read until one of them shows it, and then all.
+ * Decides when accounts are read for the funding of a full hour. The exchange books the funding
+ * some seconds after the hour, at a moment that it does not announce. A few accounts are read until
+ * one of them shows the funding, then all accounts.
  */
 
 import type { Booking } from '../../dialect/account-events.ts';
 
 const HOUR_MS = 3_600_000;
-/** No answer shows the funding sooner after the hour. */
+/** No answer shows the funding earlier than this after the hour. */
 const FIRST_LOOK_MS = 500;
-/** If nobody has shown it so long after the hour, every account is read. */
+/** If no account has shown the funding so long after the hour, every account is read. */
 const UNBOOKED_MS = 20_000;
 /** An answer so long after the hour includes its funding, even if no figure shows it. */
 const BOOKED_MS = 60_000;
-/** Maximum number of accounts that are read, each so long, to find out whether it is booked. */
+/**
+ * Maximum number of accounts that are read in each interval to find out whether the funding is
+ * booked.
+ */
 const LOOKS = 4;
 const LOOK_INTERVAL_MS = 400;
-/** An account that does not show it, although another one does, is read again later and later. */
+/**
+ * If an account does not show the funding although another account does, it is read again after
+ * longer and longer delays.
+ */
 const RETRY_FIRST_MS = 1_000;
 
-/** What it knows of an account. */
+/** The values of an account that this class reads and changes. */
 interface Funded {
   readonly hasPositions: boolean;
   readonly readTime: number;
@@ -26,7 +33,7 @@ interface Funded {
   fundedHour: number;
 }
 
-/** By our clock, and by the estimate of the exchange's. */
+/** The time by our clock, and by the estimate of the exchange's clock. */
 interface BothClocks {
   readonly ms: number;
   readonly exchange: number;
@@ -38,17 +45,17 @@ interface Looks {
 }
 
 export class FundingHours {
-  /** The last hour that an account has shown the funding of. */
+  /** The last hour whose funding an account has shown. */
   #bookedHour = 0;
-  /** When an account showed it first, by the exchange's clock and by ours. */
+  /** When an account first showed this funding: by the exchange's clock and by our clock. */
   #bookedTime = 0;
   #bookedMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #looksLeft = 0;
-  /** How often an account was read after an hour and has not shown the funding of all positions. */
+  /** How often an account was read after an hour and did not show the funding of all positions. */
   readonly #looks = new WeakMap<Funded, Looks>();
 
-  /** From now on, a few accounts are due to find out whether the funding is booked. */
+  /** Makes a few accounts due, to find out whether the funding is booked. */
   startLooking(now: BothClocks): void {
     this.#looksLeft = now.ms - this.#lookedMs >= LOOK_INTERVAL_MS ? LOOKS : 0;
   }
@@ -74,7 +81,10 @@ export class FundingHours {
     return looks?.hour === hour ? looks.count : 0;
   }
 
-  /** Since when the funding is known to be booked and the account was not read; else undefined. */
+  /**
+   * Since when the funding is known to be booked while the account was not read; otherwise
+   * undefined.
+   */
   waitingSinceMs(watched: Funded, now: BothClocks): number | undefined {
     const hour = hourOf(now.exchange);
     const isWaiting =
@@ -94,7 +104,7 @@ export class FundingHours {
     const hour = hourOf(time);
     const fundedHour = fundedHourOf(watched);
     if (fundedHour >= hour) return;
-    // What was read before the last hour may show the funding of hours between.
+    // Rows that were read before the last hour may show the funding of the hours in between.
     const isShown = fundedHour === hour - 1 && (booking === 'all' || booking === 'some');
     if (isShown && this.#bookedHour < hour) {
       this.#bookedHour = hour;

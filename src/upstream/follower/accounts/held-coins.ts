@@ -1,4 +1,4 @@
-/** The coins of the positions that an account of the ledger has. */
+/** The coins in which a watched account has positions in the ledger. */
 
 import { findAccount } from '../../../state/accounts.ts';
 import type { StateView } from '../../../state/state.ts';

@@ -1,4 +1,4 @@
-/** Reads what is followed and has it recorded; says how that went, as those who wait need it. */
+/** Reads followed items and records them; returns the outcome for waiting clients. */
 
 import type { WireEvent } from '../../../events/event.ts';
 import { accountTime } from '../../../state/partial-ledger.ts';
@@ -25,7 +25,7 @@ import { isFundingBetween } from './funding-hours.ts';
 import { recordedTime } from './restored-items.ts';
 import { describeItem, type Watched, type WatchList } from './watch-list.ts';
 
-/** How long an answer that is not recorded is shared where less than half of the budget is left. */
+/** How long an answer that is not recorded is reused, if less than half of the budget is left. */
 const SHORTAGE_SHARED_MS = 15_000;
 const SHORTAGE_SHARE = 0.5;
 const OLDER = 'the answer is older than one that the exchange has given before';
@@ -41,7 +41,7 @@ export interface ItemReaderOptions {
   readonly audit: FollowAudit;
   readonly clock: Clock;
   readonly budget: { readonly limit: number; readonly left: number };
-  /** How long an answer that is not recorded is given to others who ask, in milliseconds. */
+  /** How long an answer that is not recorded is reused for other clients, in milliseconds. */
   readonly sharedMs: number;
 }
 
@@ -60,7 +60,7 @@ export class ItemReader {
     this.#options = options;
   }
 
-  /** The upstream's own answer, if one that is not recorded was read within the age. */
+  /** The upstream's answer, if an answer that is not recorded was read within `maxAgeMs`. */
   findShared(watched: Watched, maxAgeMs = Number.POSITIVE_INFINITY): WantedOutcome | undefined {
     const shared = this.#shared.get(watched.key);
     if (shared === undefined) return undefined;
@@ -89,7 +89,7 @@ export class ItemReader {
     }
   }
 
-  /** One line for all items that are not read for the same reason. */
+  /** Logs one line for all items that fail for the same reason. */
   #logFailure({ item }: Watched, error: Error): void {
     const { audit } = this.#options;
     if (!(error instanceof UpstreamError)) audit.warn(`a bug: ${error.stack}`);
@@ -100,7 +100,7 @@ export class ItemReader {
     const { accounts } = this.#options;
     const { readTime: heldTime } = watched;
     let result = await accounts.read(watched, ask);
-    // Of several servers behind one address, one may be a moment behind the others.
+    // If there are several servers behind one address, one may be a moment behind the others.
     if (isOlder(result, watched) && ask.priority === 'asked') {
       result = await accounts.read(watched, ask);
     }
@@ -136,7 +136,7 @@ export class ItemReader {
     return isShort ? Math.max(sharedMs, SHORTAGE_SHARED_MS) : sharedMs;
   }
 
-  /** Never rejects: nobody waits for it. */
+  /** Never rejects: nobody waits for the promise. */
   async recordPushed(watched: Watched, rows: AccountRows): Promise<void> {
     try {
       if (rows.time < watched.readTime) this.#dropOlder(watched, rows);
@@ -147,8 +147,8 @@ export class ItemReader {
   }
 
   /**
-   * Whoever asked is not given what was held before as if it had just been read, but what another
-   * reading has brought meanwhile.
+   * The waiting client does not get the rows that were in the ledger before, as if they had just
+   * been read. It only gets rows that another read has recorded in the meantime.
    */
   #dropOlder(watched: Watched, { time }: AccountRows, heldTime?: number): WantedOutcome {
     const { ledger, watchList, audit } = this.#options;
@@ -179,7 +179,9 @@ export class ItemReader {
     return held;
   }
 
-  /** Another read of the account may have found meanwhile that it cannot be recorded. */
+  /**
+   * Another read of the account may have found in the meantime that the account cannot be recorded.
+   */
   #describeHeld(watched: Watched, height: number): WantedOutcome {
     if (recordedTime(this.#options.ledger, watched) > 0) return { outcome: 'recorded', height };
     return (
@@ -189,7 +191,8 @@ export class ItemReader {
 
   async #readDelegations(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
     const { delegations, pending, time, watchList } = this.#options;
-    // An answer has no time: it is at least as new as the latest one before it was asked for.
+    // An answer has no time. It is at least as new as the latest time that was known before the
+    // question.
     const { latest } = time;
     const result = await delegations.read(watched, ask);
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
@@ -199,7 +202,7 @@ export class ItemReader {
     return { outcome: 'recorded', height: recorded.height };
   }
 
-  /** The upstream has answered, but not with what can be recorded. */
+  /** The upstream has answered, but the answer cannot be recorded. */
   #fail(watched: Watched, reason: string): WantedOutcome {
     const { watchList, audit } = this.#options;
     watchList.noteFailed(watched);
@@ -221,7 +224,9 @@ export class ItemReader {
   }
 }
 
-/** The ledger's rows are no longer what the exchange has: a time of 0 says that nobody read them. */
+/**
+ * The event that marks the ledger's rows as outdated: time 0 says that the rows were never read.
+ */
 function describeVoid(ledger: StateView, { item, address }: Watched): WireEvent[] {
   if (item.kind !== 'account') return [];
   const { user, dex } = item;

@@ -1,6 +1,6 @@
 /**
- * The modes of accounts, `userAbstraction`. The question is ten times as heavy as the account, so an
- * answer is trusted for hours, unless the account's figures contradict it.
+ * Reads the modes of accounts, `userAbstraction`. The question costs ten times as much as the
+ * account, so an answer is trusted for hours, unless the account's figures contradict it.
  */
 
 import type { Asker } from '../../client/asker.ts';
@@ -27,7 +27,7 @@ interface KnownMode {
   /** Undefined if the upstream did not answer, or does not know the question. */
   mode: string | undefined;
   askedMs: number;
-  /** How often in a row it was asked again because of a doubt. */
+  /** How often in a row the mode was asked again because of a doubt. */
   doubts: number;
   failures: number;
   failure: UpstreamError | undefined;
@@ -35,20 +35,23 @@ interface KnownMode {
 
 const USERS_MAX = 20_000;
 const TRUSTED_MS = 6 * 3_600_000;
-/** How soon a mode that explains nothing is asked again; twice as late each time, up to a limit. */
+/**
+ * After this time, a mode that does not explain the account is asked again. The time doubles with
+ * each try, up to the maximum.
+ */
 const DOUBTED_MS = 15_000;
 const DOUBTED_MS_MAX = 600_000;
-/** The same after a question that failed. */
+/** The same after a failed question. */
 const FAILED_MS = 1_000;
 const FAILED_MS_MAX = 60_000;
-/** The same, for all accounts, where the upstream seems not to know the question. */
+/** The same for all accounts, if the upstream seems not to know the question. */
 const UNKNOWN_MS_MAX = 600_000;
 
 export class ModeReader {
   readonly #options: ModeReaderOptions;
   /** By user, the longest unused first. */
   readonly #modes = new Map<string, KnownMode>();
-  /** Whether the upstream has ever answered the question: then a refusal has another reason. */
+  /** Whether the upstream has ever answered the question. If so, a refusal has another reason. */
   #isSupported = false;
   #refusals = 0;
   #refusedUntilMs = Number.NEGATIVE_INFINITY;
@@ -57,14 +60,14 @@ export class ModeReader {
     this.#options = options;
   }
 
-  /** The mode as far as it is known without asking. */
+  /** The mode, if it is known without a question. */
   peek(user: string): string | undefined {
     return this.#modes.get(user)?.mode;
   }
 
   /**
-   * Undefined if the upstream does not know the question. Rejects with an UpstreamError if it did not
-   * answer, also shortly after that.
+   * Undefined if the upstream does not know the question. Rejects with an UpstreamError if the
+   * upstream does not answer, and for a short time afterwards.
    */
   async find(question: ModeQuestion, ask: AskOptions): Promise<string | undefined> {
     const { user, isDoubted } = question;
@@ -132,7 +135,7 @@ export class ModeReader {
   }
 }
 
-/** How long the last answer, or failure, stands. */
+/** How long the last answer or failure remains valid. */
 function restMsOf({ mode, failures, doubts }: KnownMode, isDoubted: boolean): number {
   if (failures > 0) return delayMs(FAILED_MS, failures - 1, FAILED_MS_MAX);
   if (mode === undefined) return 0;

@@ -1,15 +1,15 @@
 /**
- * Who has traded a moment ago, of those who are not followed: the first answer about an account may be
- * older than the last message that named it.
+ * Recent trades of accounts that are not followed. If such an account is followed later, its first
+ * answer may be older than the last trade message that named it.
  */
 
-/** Trades are remembered for this time at least, and for twice as long at most. */
+/** Trades are remembered for at least this time, and for at most twice this time. */
 const RECENT_MS = 5_000;
 /** Maximum number of accounts that are remembered at a time. */
 const ACCOUNTS_MAX = 20_000;
 
 export class RecentTrades {
-  /** The time of the last trade, by the exchange's clock. */
+  /** By account key: the time of the last trade, by the exchange's clock. */
   #times = new Map<string, number>();
   #timesBefore: ReadonlyMap<string, number> = new Map();
   #sinceMs = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The items that a ledger holds and that were read not long before its last block. */
+/** The items of a ledger that were read not long before its last block. */
 
 import { formatAddress } from '../../../exact/address.ts';
 import { FIRST_ACCOUNT } from '../../../state/addresses.ts';
@@ -25,7 +25,7 @@ export function* findRecentItems(ledger: StateView, ageMsMax: number): Generator
   }
 }
 
-/** When the ledger's item was read, by the exchange's clock; 0 if it never was. */
+/** When the item in the ledger was read, by the exchange's clock; 0 if never. */
 export function recordedTime(ledger: StateView, { item, address }: Watched): number {
   if (item.kind === 'delegations') return delegationsTime(ledger, address);
   const dexIndex = ledger.markets.findDex(item.dex);

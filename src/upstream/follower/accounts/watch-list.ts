@@ -1,6 +1,6 @@
 /**
- * What is followed: accounts and lists of delegations that somebody has asked for. It knows when each
- * was last read and asked for, and so which are due to be read again, and why.
+ * The followed items: accounts and lists of delegations that clients have asked for. The list knows
+ * when each item was last read and asked for, and so which items are due to be read again, and why.
  */
 
 import type { Address } from '../../../exact/address.ts';
@@ -10,61 +10,75 @@ import type { Booking } from '../../dialect/account-events.ts';
 import { FundingHours } from './funding-hours.ts';
 import { RecentTrades } from './recent-trades.ts';
 
-/** A taker's trades come one by one: they are read once. */
+/**
+ * The trades of a taker arrive one by one. After this delay, the account is read once for all of
+ * them.
+ */
 const TRADE_DELAY_MS = 150;
 /** An account that trades all the time is not read more often than this. */
 const READ_INTERVAL_MS = 1_000;
-/** How often an item is tried at most within the age at which it is due. */
+/** Maximum number of tries within the age at which an item is due. */
 const SWEEP_TRIES = 4;
-/** The exchange moves cash of unified accounts without telling. */
+/**
+ * Unified accounts are read this many times as often: the exchange moves their cash without a
+ * message.
+ */
 const UNIFIED_SWEEPS = 4;
-/** The age at which an account is read again whose trades the push connection does not bring now. */
+/**
+ * The age at which an account is read again if the push connection does not deliver its trades now.
+ */
 const UNSEEN_SWEEP_MS = 1_000;
 /** A list of delegations costs ten times as much as an account, and changes rarely. */
 const DELEGATIONS_SWEEP_FACTOR = 10;
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
-/** The interest in an item halves in this time. */
+/** Half-life of the interest in an item. */
 const INTEREST_HALVES_MS = 300_000;
-/** A subscribed user stays so until another one is asked for clearly more often. */
+/** A subscribed user stays subscribed until another user is asked for clearly more often. */
 const SUBSCRIBED_BONUS = 1.5;
-/** An account that fails more often in a row is not waited for: its Account-Time shows its age. */
+/**
+ * After more failures in a row, the follower's health does not depend on the account. The age of
+ * its data is in its Account-Time.
+ */
 const WAITED_FAILURES_MAX = 5;
 
 export interface Watched {
   readonly key: string;
   readonly item: WantedItem;
   readonly address: Address;
-  /** When it was last asked for, by our clock. */
+  /** When a client last asked for the item, by our clock. */
   askedMs: number;
-  /** When it was last read, by the exchange's clock; 0 if it never was. */
+  /** When the item was last read, by the exchange's clock; 0 if never. */
   readTime: number;
   hasPositions: boolean;
-  /** A spot balance backs it. */
+  /** A spot balance backs the account. */
   isUnified: boolean;
-  /** The prices of its positions do not show that balance: it is asked for with each read. */
+  /**
+   * The prices of the positions do not show this balance, so the balance is read with each read of
+   * the account.
+   */
   needsSpot: boolean;
   /** The last answer could not be recorded: our rules do not reproduce it. */
   isUnrecorded: boolean;
   /** An answer from this time on includes all trades that we know of. */
   tradeTime: number;
-  /** When the first trade came that no answer includes yet, by our clock. */
+  /** When the first trade arrived that no answer includes yet, by our clock. */
   tradeMs: number | undefined;
-  /** An answer from this time on includes all trades that may have gone unseen. */
+  /** An answer from this time on includes all trades that may have been missed. */
   missedTime: number;
-  /** Since when no answer includes them, by our clock. */
+  /** Since when an answer that includes the missed trades is outstanding, by our clock. */
   missedMs: number | undefined;
   /** The last hour whose funding the account's rows include. */
   fundedHour: number;
-  /** When the last read began, by our clock. */
+  /** When the last read started, by our clock. */
   triedMs: number;
-  /** Why it is being read, if it is because it was due. */
+  /** Why the item is being read now, if it was due. */
   readReason: DueReason | undefined;
   failures: number;
   interest: number;
 }
 
-/** `missed`: a trade of the account may have gone unseen. */
+/** `missed`: a trade of the account may have been missed. */
 export type DueReason = Extract<Priority, 'trade' | 'hour' | 'sweep'> | 'missed';
 
 export interface Due {
@@ -94,7 +108,7 @@ export function describeItem(item: WantedItem): string {
   return item.dex === '' ? `account ${item.user}` : `account ${item.user} on ${item.dex}`;
 }
 
-/** In the order in which they are read. */
+/** In the order in which items are read. */
 const REASONS: readonly DueReason[] = ['trade', 'missed', 'hour', 'sweep'];
 
 export class WatchList {
@@ -103,7 +117,7 @@ export class WatchList {
   readonly #watched = new Map<string, Watched>();
   readonly #funding = new FundingHours();
   readonly #recentTrades = new RecentTrades();
-  /** The dexes whose trades are not seen now, although the upstream has trades. */
+  /** The dexes whose trades are not received now, although the upstream has trades. */
   #unseenDexes: ReadonlySet<string> = new Set();
   #subscribedUsers: ReadonlySet<string> = new Set();
 
@@ -123,7 +137,10 @@ export class WatchList {
     return this.#watched.values();
   }
 
-  /** Follows the item from now on; the one that was asked for longest ago makes room for it. */
+  /**
+   * Follows the item from now on. If the list is full, the item that was asked for longest ago is
+   * dropped.
+   */
   add(item: WantedItem, address: Address, nowMs: number): Watched {
     const key = keyOf(item);
     const known = this.#watched.get(key);
@@ -163,7 +180,7 @@ export class WatchList {
   noteAsked(watched: Watched, count: number, nowMs: number): void {
     watched.interest = interestAt(watched, nowMs) + count;
     watched.askedMs = nowMs;
-    // It becomes the last one, unless it was dropped.
+    // The item moves to the end of the order, unless it was dropped.
     if (this.#watched.delete(watched.key)) this.#watched.set(watched.key, watched);
   }
 
@@ -178,7 +195,7 @@ export class WatchList {
     return true;
   }
 
-  /** Until this time, trades of accounts on the dex may have gone unseen. */
+  /** Notes that trades of accounts on the dex may have been missed until this time. */
   noteMissed(dex: string, time: number, nowMs: number): void {
     for (const watched of this.#watched.values()) {
       const isMissed = watched.item.kind === 'account' && watched.item.dex === dex;
@@ -188,17 +205,23 @@ export class WatchList {
     }
   }
 
-  /** Accounts on these dexes are read again and again, since nothing else tells of their trades. */
+  /**
+   * Sets the dexes whose trades are not received. Accounts on these dexes are read repeatedly,
+   * since no message reports their trades.
+   */
   setUnseenDexes(dexes: ReadonlySet<string>): void {
     this.#unseenDexes = dexes;
   }
 
-  /** An account was read: whether that shows the funding of the hour. */
+  /** An account was read; `booking` says whether the answer shows the funding of the hour. */
   noteFunding(watched: Watched, time: number, booking: Booking, nowMs: number): void {
     this.#funding.note(watched, { time, booking }, nowMs);
   }
 
-  /** Accounts that have changed, or may have, more than so long ago, and were not read since. */
+  /**
+   * Number of accounts that have changed, or may have changed, more than `waitMs` ago and were not
+   * read since.
+   */
   countWaiting(now: Now, waitMs: number): number {
     const isLate = (sinceMs: number | undefined) =>
       sinceMs !== undefined && now.ms - sinceMs > waitMs;
@@ -212,7 +235,7 @@ export class WatchList {
     return count;
   }
 
-  /** An answer of this time was recorded, or found to be what is recorded. */
+  /** An answer of this time was recorded, or is equal to the recorded rows. */
   noteRead(watched: Watched, time: number): void {
     watched.readTime = Math.max(watched.readTime, time);
     watched.failures = 0;
@@ -225,12 +248,12 @@ export class WatchList {
     watched.failures++;
   }
 
-  /** Drops an item that nobody could read: whoever asks for it again adds it again. */
+  /** Drops an item that could never be read. If a client asks for it again, it is added again. */
   dropUnread({ key, readTime, isUnrecorded }: Watched): void {
     if (readTime === 0 && !isUnrecorded) this.#watched.delete(key);
   }
 
-  /** Drops what nobody has asked for in the time after which it is forgotten. */
+  /** Drops items that no client has asked for within `forgetMs`. */
   forget(nowMs: number): void {
     for (const { key, askedMs, readReason } of this.#watched.values()) {
       const isBeingRead = readReason !== undefined;
@@ -238,7 +261,10 @@ export class WatchList {
     }
   }
 
-  /** At most `count` items that are due, the most urgent reason first, and of one the oldest. */
+  /**
+   * At most `count` due items: the most urgent reason first, and for one reason the oldest item
+   * first.
+   */
   findDue(now: Now, count: number): Due[] {
     const due: Due[] = [];
     this.#funding.startLooking(now);
@@ -260,7 +286,7 @@ export class WatchList {
     if (tradeMs !== undefined && now.ms >= tradeMs + TRADE_DELAY_MS) return 'trade';
     if (missedMs !== undefined && now.exchange >= watched.missedTime) return 'missed';
     if (this.#funding.isDue(watched, now)) return 'hour';
-    // The answers of a server that stalls are old already: asking more often does not help.
+    // A server that stalls gives old answers: asking more often does not help.
     if (restMs < sweepMs / SWEEP_TRIES) return undefined;
     return now.exchange - readTime >= sweepMs ? 'sweep' : undefined;
   }
@@ -273,7 +299,10 @@ export class WatchList {
     return isUnified ? sweepMs / UNIFIED_SWEEPS : sweepMs;
   }
 
-  /** The users that are asked for most, to be subscribed to; a push must be enough to record them. */
+  /**
+   * The users that clients ask for most; they are subscribed to. Users whose pushed state is not
+   * enough to record them are left out.
+   */
   chooseUsers(count: number, nowMs: number): readonly string[] {
     const interests = new Map<string, number>();
     for (const watched of this.#watched.values()) {
@@ -291,7 +320,10 @@ export class WatchList {
   }
 }
 
-/** Keeps the most urgent ones in order. Few are wanted of many, so that this beats sorting all. */
+/**
+ * Inserts in order, and keeps the `count` most urgent. This is faster than sorting all, since few
+ * of many are needed.
+ */
 function insertDue(due: Due[], added: Due, count: number): void {
   let index = due.length;
   while (index > 0 && isMoreUrgent(added, due[index - 1])) index--;
@@ -303,7 +335,7 @@ function insertDue(due: Due[], added: Due, count: number): void {
 function isMoreUrgent(first: Due, second: Due): boolean {
   if (first.reason !== second.reason) return isMoreUrgentThan(first.reason, second.reason);
   const [one, other] = [first.watched, second.watched];
-  // Of those that may have traded, the ones with positions are the likelier.
+  // Of the accounts that may have traded, those with positions are more likely to have traded.
   const isByPositions = first.reason === 'missed' && one.hasPositions !== other.hasPositions;
   return isByPositions ? one.hasPositions : one.readTime < other.readTime;
 }
@@ -312,7 +344,7 @@ function isMoreUrgentThan(reason: DueReason, other: DueReason | undefined): bool
   return other === undefined || REASONS.indexOf(reason) < REASONS.indexOf(other);
 }
 
-/** What failed is tried again later and later. */
+/** A failed item is tried again after longer and longer delays. */
 function retryAtMs({ failures, triedMs }: Watched): number {
   if (failures === 0) return Number.NEGATIVE_INFINITY;
   return triedMs + Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20), RETRY_MAX_MS);
