@@ -28,8 +28,8 @@ export interface BlockWriterOptions extends CheckpointOptions {
   /** Maximum time of a block ahead of this machine's clock; 0 for no limit. */
   readonly aheadMsMax: number;
   /**
-   * True if blocks must not wait for a snapshot: the saved state then stays in memory beside the
-   * current one. Ignored with a retention, since pruning pauses the writer.
+   * True if blocks must not wait for a snapshot: the saved state is then in memory together with
+   * the current state. Ignored with a retention, since pruning pauses the writer.
    */
   readonly savesInBackground?: boolean;
   /** Called with the last height of each batch once it is durable. */
@@ -49,10 +49,10 @@ export class BlockWriter {
   }
 
   /**
-   * Writes until the feed ends or the signal aborts; every applied block is then durable. At a
-   * refused block without a `refused` callback, throws a FeedError once the blocks before it are
-   * durable. Throws the ledger's error as soon as a batch cannot be stored, even while it waits for
-   * the feed.
+   * Writes until the feed ends or the signal aborts. When it returns, every applied block is
+   * durable. If a block without a `refused` callback is refused, it throws a FeedError as soon as
+   * the earlier blocks are durable. It throws the ledger's error as soon as a batch cannot be
+   * stored, even while it waits for the feed.
    */
   async run(feed: Feed, signal: AbortSignal): Promise<void> {
     const { state } = this.#options.replica;

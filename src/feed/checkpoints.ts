@@ -12,11 +12,11 @@ import type { StateView } from '../state/state.ts';
 export interface CheckpointOptions extends Pick<PruneOptions, 'blocksMax' | 'archivedHeight'> {
   readonly ledger: LedgerWriter;
   readonly snapshots: SnapshotFolder;
-  /** A snapshot at every Nth height. */
+  /** A snapshot is saved at each multiple of this height. */
   readonly snapshotEvery: number;
   /** Number of snapshots to keep. */
   readonly snapshotKeep: number;
-  /** Which blocks to keep; all of them if undefined. */
+  /** Which blocks to keep; undefined to keep all blocks. */
   readonly retention?: Retention | undefined;
   /** Called when a snapshot or pruning fails. */
   warn(message: string): void;

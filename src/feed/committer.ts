@@ -34,7 +34,7 @@ export class Committer {
   start(): void {
     if (this.#storing !== undefined || this.#pending.length === 0) return;
     this.#storing = this.#storeAll();
-    // Handled here too: it may reject before `flush` is called.
+    // Also handled here: the promise may reject before `flush` is called.
     this.#storing.catch((failure: Error) => {
       this.#failure = failure;
       this.#interrupt(failure);

@@ -1,4 +1,4 @@
-/** The port of a feed: a source of blocks for a ledger. */
+/** The interface of a feed: a source of blocks for a ledger. */
 
 import type { BlockError } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
@@ -9,8 +9,8 @@ export interface FeedBlock {
   /** The place in the source, such as "line 12", for error messages. */
   readonly position?: string;
   /**
-   * If given, a refused block is reported here and skipped; otherwise it ends the feed. It must not
-   * throw. The blocks that follow must apply without the skipped one.
+   * If given, a refused block is reported here and skipped; otherwise the refused block ends the
+   * feed. It must not throw. The following blocks must apply without the skipped block.
    */
   refused?(error: BlockError): void;
 }
@@ -28,15 +28,16 @@ export interface Feed {
   readonly name: string;
   /**
    * Yields the blocks after the start as they arrive. Blocks that arrive together are yielded
-   * together, and acknowledged as one batch. The next ones are requested when these are applied.
+   * together, and acknowledged as one batch. The next blocks are requested when these blocks are
+   * applied.
    *
-   * Ends with the source. When the signal aborts, it drops a partial block, and ends at once or
-   * throws the signal's reason or an AbortError.
+   * Ends with the source. When the signal aborts, the feed drops a partial block, and ends at once
+   * or throws the signal's reason or an AbortError.
    */
   blocks(start: FeedStart, signal: AbortSignal): AsyncIterable<readonly FeedBlock[]>;
 }
 
-/** A block was refused; the blocks before it are kept. */
+/** A block was refused; the blocks before it stay in the ledger. */
 export class FeedError extends Error {
   constructor(position: string | undefined, reason: string, options?: ErrorOptions) {
     super(position === undefined ? reason : `${position}: ${reason}`, options);

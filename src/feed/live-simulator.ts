@@ -12,7 +12,7 @@ function makeBlock(simulator: Simulator): [FeedBlock] {
   return [{ line: Buffer.from(simulator.next(Date.now())) }];
 }
 
-/** The blocks that set the exchange up, as fast as they are written. */
+/** The blocks that set up the exchange, as fast as they can be written. */
 export function createSetUpFeed(simulator: Simulator): Feed {
   return {
     name: 'simulator',
@@ -23,7 +23,7 @@ export function createSetUpFeed(simulator: Simulator): Feed {
   };
 }
 
-/** A block every interval, until the signal. */
+/** A block in every interval, until the signal aborts. */
 export function createTradingFeed(simulator: Simulator, intervalMs: number): Feed {
   return {
     name: 'simulator',

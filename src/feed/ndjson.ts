@@ -49,7 +49,7 @@ export async function* splitLines(
     }
     if (start < chunk.length) rest.push(chunk.subarray(start));
     restBytes += chunk.length - start;
-    // The lines before one that is too long are appended.
+    // Lines before a line that is too long are still appended.
     if (lines.length > 0) yield lines;
     if (restBytes > lineBytesMax) throw tooLong(number + 1, lineBytesMax);
   }

@@ -5,7 +5,7 @@ import { bytes, milliseconds, standardInput } from '../config/value-types.ts';
 import { LEDGER_WRITER_SETTINGS, NATS_WAIT_SETTINGS } from '../ledger/settings.ts';
 import { RETENTION_SETTINGS, SNAPSHOT_SETTINGS } from '../replica/settings.ts';
 
-/** What a block must be to be appended. */
+/** Limits that a block must meet to be appended. */
 export const BLOCK_SETTINGS = {
   blockBytesMax: {
     group: 'Blocks from a feed',

@@ -1,4 +1,4 @@
-/** What the settings of a feed mean for the writer of its blocks. */
+/** Converts the settings of a feed to options of the block writer. */
 
 import { UsageError } from '../config/usage-error.ts';
 import { retentionOf } from '../replica/retention.ts';

@@ -1,4 +1,4 @@
-/** New money: users who arrive or join another dex, and makers who run low. */
+/** New money: users who arrive or join another dex, and deposits of makers with little equity. */
 
 import { findAccount } from '../state/accounts.ts';
 import { accountFigures } from '../state/figures/figures.ts';
@@ -8,7 +8,10 @@ import { formatUsd, pickUser, type Scene, USD, userAt } from './scene.ts';
 const ARRIVAL_CHANCE = 0.25;
 const FURTHER_DEX_CHANCE = 0.05;
 
-/** A maker's equity is kept above this, and above a share of the maker's positions. */
+/**
+ * Makers deposit money if their equity falls below this amount, or below a share of their
+ * positions.
+ */
 const MAKER_EQUITY_MIN = 250_000 * USD;
 const MAKER_EXPOSURE_MAX = 6;
 

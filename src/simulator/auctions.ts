@@ -1,6 +1,7 @@
 /**
- * Deployment auctions, one after the other, each starting at a multiple of the duration. Whether and
- * when one sells is derived from the seed and its start, so a resumed ledger continues it.
+ * Deployment auctions, one after the other. Each starts at a multiple of the duration. Whether and
+ * when an auction sells is derived from the seed and its start, so a resumed ledger continues the
+ * auction.
  */
 
 import { STAKE_DECIMALS } from '../events/fields.ts';
@@ -9,7 +10,7 @@ import { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
-/** The start price of the first auction, and of one after an auction without a sale. */
+/** The start price of the first auction, and of an auction after an auction without a sale. */
 const LOWEST_START_GAS = 2n * FLOOR_GAS;
 
 /** When the auction sells, as a share of its duration; above 1 it ends without a sale. */

@@ -34,7 +34,7 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** The scene of the first blocks; without a draft, since phases yield their events. */
+/** The scene of the first blocks. It has no draft, since phases yield their events. */
 interface GenesisScene extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }

@@ -29,7 +29,10 @@ export const LISTED_DEXES: readonly ListedDex[] = [
 
 const MILLION_USD = 1e12;
 
-/** Margin tiers from pairs of a lower bound, in millions of dollars, and the leverage from there. */
+/**
+ * Margin tiers from pairs: a lower bound in millions of dollars, and the maximum leverage from
+ * there on.
+ */
 function tierTable(...pairs: [lowerBoundMillions: number, maxLeverage: number][]): TierTerms[] {
   return pairs.map(([lowerBoundMillions, maxLeverage]) => ({
     lowerBound: lowerBoundMillions * MILLION_USD,

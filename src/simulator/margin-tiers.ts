@@ -15,7 +15,7 @@ export function changeTiers({ state, random, draft }: Scene): void {
   draft.append(describeMarket({ ...market, tiers: reviseTiers(market.tiers), markPrice }));
 }
 
-/** Removes the highest tier, or adds a second one where there is only one. */
+/** Removes the highest tier, or adds a second tier if there is only one. */
 function reviseTiers(tiers: readonly TierTerms[]): readonly TierTerms[] {
   if (tiers.length > 1) return tiers.slice(0, -1);
   const maxLeverage = Math.ceil(tiers[0].maxLeverage / 2);

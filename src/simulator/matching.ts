@@ -1,6 +1,6 @@
 /**
- * Matching: orders are filled by market makers at a price near the mark. Every trade is two fills, of
- * the taker and of the maker: same coin, size and price, opposite sides.
+ * Matching: market makers fill orders at a price near the mark. Every trade is two fills, of the
+ * taker and of the maker, with the same coin, size and price, and opposite sides.
  */
 
 import { USD_DECIMALS } from '../events/fields.ts';
@@ -71,7 +71,7 @@ function formatFee(size: number, price: number, rate: number): string {
   return formatUnits(fee, USD_DECIMALS);
 }
 
-/** Of two random makers, the one whose inventory the trade reduces more. */
+/** Chooses one of two random makers: the maker whose inventory the trade reduces more. */
 function chooseMaker(scene: Scene, order: Order, makers: readonly Participant[]): Participant {
   const one = scene.random.pick(makers);
   const other = scene.random.pick(makers);

@@ -1,10 +1,13 @@
-/** What users do with their money between trades: deposits, withdrawals, margins and reserves. */
+/** Moves the users' money between trades: deposits, withdrawals, margins and reserves. */
 
 import { type AccountFigures, accountFigures } from '../state/figures/figures.ts';
 import { drawEquity, drawLeverage } from './portfolio.ts';
 import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from './scene.ts';
 
-/** Smaller accounts deposit a new equity, sometimes a whale's; larger ones a share of the account. */
+/**
+ * Accounts below this value deposit as much as a new user, sometimes as much as a whale. Larger
+ * accounts deposit a share of the account.
+ */
 const SMALL_ACCOUNT = 1000 * USD;
 /** Larger accounts make no deposits. */
 const LARGE_ACCOUNT = 5_000_000 * USD;
@@ -17,7 +20,7 @@ interface AccountActor extends Actor {
   readonly figures: AccountFigures;
 }
 
-/** Each act with its chance in a block. */
+/** Each action with its probability in a block. */
 const ACTS: readonly { chance: number; act: (scene: Scene, actor: AccountActor) => void }[] = [
   { chance: 0.25, act: deposit },
   { chance: 0.25, act: withdraw },
@@ -51,7 +54,7 @@ function withdraw({ random, draft }: Scene, { user, dex, figures }: AccountActor
   draft.append({ type: 'transfer', user, dex, amount: formatUsd(-amount) });
 }
 
-/** As if the user had placed resting orders, or cancelled all of them. */
+/** Sets the order margin as if the user had placed resting orders, or cancelled all of them. */
 function setOrderMargin({ random, draft }: Scene, { user, dex, figures }: AccountActor): void {
   const share = random.chance(NO_ORDERS_CHANCE) ? 0 : random.between(0.05, 0.5);
   const amount = wholeCents(Number(figures.withdrawable) * share);
@@ -77,7 +80,10 @@ function moveIsolatedMargin({ random, draft }: Scene, { user, figures }: Account
   draft.append({ type: 'isolatedMargin', user, coin: market.coin, amount: signedAmount });
 }
 
-/** Of an open position, whose mode cannot change; a lower leverage needs free margin. */
+/**
+ * Changes the leverage of an open position. Its mode cannot change, and a lower leverage needs free
+ * margin.
+ */
 function changeLeverage({ random, draft }: Scene, { user, figures }: AccountActor): void {
   if (figures.positions.length === 0) return;
   const { market, isIsolated, leverage, value } = random.pick(figures.positions);

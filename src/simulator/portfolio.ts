@@ -9,7 +9,7 @@ import type { Random } from './random.ts';
 import type { Role } from './roster.ts';
 import { formatUsd, USD } from './scene.ts';
 
-/** Significant figures of a size: people trade round sizes. */
+/** Number of significant figures of a size: people trade round sizes. */
 const SIZE_FIGURES = 3;
 const LEVERAGES = [2, 3, 5, 5, 10, 10, 20, 20, 25, 40];
 const ISOLATED_CHANCE = 0.25;
@@ -39,14 +39,14 @@ export function drawMode(random: Random, market: Market): 'cross' | 'isolated' {
   return market.onlyIsolated || random.chance(ISOLATED_CHANCE) ? 'isolated' : 'cross';
 }
 
-/** A round size that is worth at most `notional`; 0 if even the smallest is worth more. */
+/** A round size that is worth at most `notional`; 0 if even the smallest size is worth more. */
 export function sizeWorth(notional: number, price: number): number {
   const size = Math.floor(notional / price);
   const step = stepOfFigures(size, SIZE_FIGURES);
   return Math.floor(size / step) * step;
 }
 
-/** Distinct markets out of those given; the first ones are drawn more often. */
+/** Draws different markets from the list; the first markets are drawn more often. */
 export function drawMarkets(random: Random, markets: readonly number[], count: number): number[] {
   const drawn = new Set<number>();
   while (drawn.size < count) {

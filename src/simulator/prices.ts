@@ -14,7 +14,10 @@ const SIGNIFICANT_FIGURES = 5;
 const REVERSION = 0.00005;
 const BAND_LOW = 0.5;
 const BAND_HIGH = 2;
-/** Weights of the common and the market's own part; their squares add up to 1. */
+/**
+ * Weights of the part that is common to all markets and of the market's separate part. Their
+ * squares add up to 1.
+ */
 const COMMON_WEIGHT = 0.6;
 const OWN_WEIGHT = 0.8;
 
@@ -30,7 +33,7 @@ export function stepOfFigures(units: number, figures: number): number {
   return step;
 }
 
-/** Rounds to five significant figures, or to whole dollars if that is finer; never 0. */
+/** Rounds to five significant figures, or to whole dollars if whole dollars are finer; never 0. */
 export function roundPrice(units: number, priceDecimals: number): number {
   const figuresStep = stepOfFigures(units, SIGNIFICANT_FIGURES);
   const step = Math.min(figuresStep, powerOfTen(priceDecimals));

@@ -8,7 +8,9 @@
 const WORD_RANGE = 2 ** 32;
 const WARM_UP_ROUNDS = 12;
 
-/** FNV-1a with a final mix; `basis` makes several independent hashes of one text. */
+/**
+ * FNV-1a with a final mix. Different values of `basis` give independent hashes of the same text.
+ */
 function hashText(text: string, basis: number): number {
   let hash = basis | 0;
   for (let index = 0; index < text.length; index++) {
@@ -64,13 +66,19 @@ export class Random {
     return items[this.below(items.length)];
   }
 
-  /** Close to normal, mean 0 and deviation 1, never beyond 3.5: a sum of four uniforms. */
+  /**
+   * Approximately normal with mean 0 and standard deviation 1, never beyond 3.5: a sum of four
+   * uniform numbers.
+   */
   normal(): number {
     const sum = this.fraction() + this.fraction() + this.fraction() + this.fraction();
     return (sum - 2) * Math.sqrt(3);
   }
 
-  /** From `least` to `least * spread`, small values far more often, as wealth is distributed. */
+  /**
+   * From `least` to `least * spread`. Small values are far more frequent, as in a distribution of
+   * wealth.
+   */
   heavyTailed(least: number, spread: number): number {
     return least / this.between(1 / spread, 1);
   }

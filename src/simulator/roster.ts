@@ -1,6 +1,7 @@
 /**
- * The participants. Every user and validator is derived from the seed and an index, so a million of
- * them need no memory. The first few users are market makers, the next few whales, the rest retail.
+ * The participants. Every user and validator is derived from the seed and an index, so a million
+ * users need no memory. The first users are market makers, the next are whales, all others are
+ * retail users.
  */
 
 import { type Address, formatAddress } from '../exact/address.ts';

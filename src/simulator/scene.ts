@@ -1,8 +1,10 @@
 /**
- * The scene of a block: what the parts of the simulator read, and the draft that they append to.
+ * The scene of a block: the state that the parts of the simulator read, and the draft that they
+ * append events to.
  *
- * Every event of a block is decided from the state before the block. That is sound because a user acts
- * at most once in it; only market makers trade more often, and their fills are always valid.
+ * Every event of a block is decided from the state before the block. This is safe because a user
+ * acts at most once in a block. Only market makers trade more often, and their fills are always
+ * valid.
  */
 
 import type { WireEvent } from '../events/event.ts';
@@ -15,7 +17,10 @@ import { ACCOUNT_DEX, NEXT_ACCOUNT } from '../state/tables/columns.ts';
 import type { Random } from './random.ts';
 import type { Roster } from './roster.ts';
 
-/** A block of this size is full: well below the limit of any ledger, even with one more event. */
+/**
+ * A block of this size is full. The size is well below the limit of any ledger, even with one more
+ * event.
+ */
 const BLOCK_BYTES_FULL = 200 * 1024;
 
 export class BlockDraft {
@@ -37,7 +42,7 @@ export class BlockDraft {
     return this.#byteCount >= BLOCK_BYTES_FULL;
   }
 
-  /** Reserves the user's one act in this block; false if it is taken. */
+  /** Reserves the user's only action in this block; false if the user has already acted. */
   claim(addressRow: number): boolean {
     if (this.#acted.has(addressRow)) return false;
     this.#acted.add(addressRow);
@@ -50,7 +55,7 @@ export class BlockDraft {
 }
 
 export interface Scene {
-  /** After the previous block. */
+  /** The state after the previous block. */
   readonly state: StateView;
   /** The time of this block. */
   readonly time: number;

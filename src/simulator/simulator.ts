@@ -1,9 +1,9 @@
 /**
- * A realistic perpetuals exchange from a seed, as blocks of NDJSON. The same options give the same
- * bytes on every machine.
+ * A realistic perpetuals exchange, generated from a seed as blocks of NDJSON. The same options give
+ * the same bytes on every machine.
  *
- * The simulator applies every block to a state of its own, with the parser and the fold that replicas
- * use. So it knows what its users hold, and never yields a block that does not apply.
+ * The simulator applies every block to its state, with the same parser and fold that replicas use.
+ * So it knows the accounts of its users, and never yields a block that does not apply.
  */
 
 import { parseBlock } from '../events/event.ts';
@@ -35,14 +35,14 @@ export interface SimulatorOptions {
   /** If false, no auction ever starts. */
   readonly auctions?: boolean;
   readonly auctionDurationSeconds?: number;
-  /** The state of a ledger to continue; the simulator owns it from then on. */
+  /** The state of a ledger to continue. From then on, only the simulator may change this state. */
   readonly resume?: State;
 }
 
 export interface Simulator {
-  /** After the last block. */
+  /** The state after the last block. */
   readonly state: StateView;
-  /** Whether all markets and initial users exist: from here on, users trade. */
+  /** Whether all markets and initial users exist. From then on, users trade. */
   readonly isSetUp: boolean;
   /** The next block's line, without a newline. `timeMs` replaces the simulated time. */
   next(timeMs?: number): string;
@@ -128,7 +128,10 @@ class SimulatedExchange implements Simulator {
     };
   }
 
-  /** The next block of the set-up, which takes no simulated time; undefined when it is over. */
+  /**
+   * The next block of the set-up, which takes no simulated time; undefined when the set-up is
+   * complete.
+   */
   #setUp(timeMs: number | undefined): Scene | undefined {
     const { startTimeMs = START_TIME_MS } = this.#options;
     const timeNow = this.#state.height === 0 ? startTimeMs : this.#state.time;

@@ -15,7 +15,7 @@ const EXPIRED_CHANCE = 0.75;
 const DAY_MS = 86_400_000;
 const COIN_UNITS = 10 ** STAKE_DECIMALS;
 
-/** Rarer than changes, since a new stake stays for at least a day. */
+/** Less likely than changes, since a new stake stays for at least a day. */
 const DELEGATE_CHANCE = 0.1;
 const CHANGE_CHANCE = 0.5;
 const REWARD_CHANCE = 0.6;

@@ -17,12 +17,15 @@ const TRADES_SPREAD = 9;
 const POSITIONS_MAX = 10;
 const ADJUST_CHANCE = 0.6;
 const GROW_CHANCE = 0.3;
-/** Of positions that do not grow: the chance that only a part is closed. */
+/** For positions that do not grow: the probability that only a part is closed. */
 const SHRINK_CHANCE = 0.4;
 const FLIP_CHANCE = 0.3;
-/** The chance to set the leverage of a coin that was traded before; of a new one it is always set. */
+/**
+ * The probability to set the leverage of a coin that was traded before. For a new coin, the
+ * leverage is always set.
+ */
 const CHOOSE_LEVERAGE_CHANCE = 0.5;
-/** The chance that an opening reduces the makers' inventory instead of growing it. */
+/** The probability that a new position reduces the makers' inventory. */
 const REDUCE_INVENTORY_CHANCE = 0.6;
 /** The share of free margin that a gambler uses at once, which leads to cross liquidations. */
 const GAMBLED_SHARE = 0.9;
@@ -68,7 +71,10 @@ function adjustPosition(scene: Scene, { user, figures, position }: Adjustment): 
   if (size > 0) fillOrder(scene, { user, marketIndex, isBuy: isLong === isGrowing, size });
 }
 
-/** A part of the position, or all of it; of a winning one sometimes more, which flips it. */
+/**
+ * The size to close: a part of the position, or all of it. For a winning position sometimes more,
+ * which flips the position.
+ */
 function drawReduction(random: Random, { size, unrealizedPnl }: PositionFigures): number {
   const held = Math.abs(size);
   if (random.chance(SHRINK_CHANCE)) return Math.ceil(held * random.between(0.1, 0.9));
@@ -81,7 +87,7 @@ interface Purchase {
   readonly leverage: number;
 }
 
-/** A size that uses a share of the free margin; 0 if that would be dust. */
+/** A size that uses a share of the free margin; 0 if the order would be too small. */
 function affordableSize(scene: Scene, purchase: Purchase): number {
   const { state, random } = scene;
   const { marketIndex, figures, leverage } = purchase;
@@ -106,7 +112,9 @@ function openPosition(scene: Scene, actor: Actor, figures: AccountFigures): void
   fillOrder(scene, { user: actor.user, marketIndex, isBuy, size });
 }
 
-/** The leverage of the next position: sets a new one with its mode, or keeps the present one. */
+/**
+ * The leverage of the next position: sets a new leverage and mode, or keeps the current leverage.
+ */
 function chooseLeverage(
   { state, random, draft }: Scene,
   { user }: Actor,

@@ -1,4 +1,6 @@
-/** The settings about a live exchange: its address, what is read from it, and how often. */
+/**
+ * The settings about a live exchange: its address, what is read from it, and how often it is read.
+ */
 
 import type { Declarations, SettingValues } from '../config/setting.ts';
 import {
@@ -28,7 +30,7 @@ export const FOLLOW_CHOICE_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** The server of commands that need one. */
+/** The server, for commands that need a server. */
 export const UPSTREAM_SETTINGS = {
   upstream: {
     group: 'Most used',

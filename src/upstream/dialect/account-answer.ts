@@ -1,6 +1,6 @@
 /**
- * `clearinghouseState` read backwards: from the figures of an answer to the rows that they were computed
- * from. With side = +1 for a long and -1 for a short:
+ * Reads `clearinghouseState` backwards: from the figures of an answer to the rows that the figures were
+ * computed from. With side = +1 for a long and -1 for a short:
  *
  *   cash        = crossMarginSummary.totalRawUsd
  *   mark price  = positionValue / |szi|, without remainder
@@ -8,7 +8,7 @@
  *   orderMargin = cross accountValue - sum over cross of max(marginUsed, positionValue / 10)
  *                 - withdrawable
  *
- * Whether all other figures follow from these rows is not decided here, but by `checkAccount`.
+ * `checkAccount` decides whether all other figures follow from these rows.
  */
 
 import { LEVERAGE_RANGE, type LeverageMode } from '../../events/event.ts';
@@ -37,21 +37,21 @@ import type { TierTable } from './margin-tables.ts';
 import type { MarketDirectory } from './market-directory.ts';
 import { readPrinted, readStoredAmount } from './printed-amounts.ts';
 
-/** Amounts are whole numbers of their smallest unit. */
+/** A position as the ledger stores it. Amounts are whole numbers of their smallest unit. */
 export interface PositionRow {
   readonly market: Market;
   readonly size: number;
   readonly entryNotional: number;
   readonly mode: LeverageMode;
   readonly leverage: number;
-  /** 0 where the position is cross. */
+  /** 0 if the position is cross. */
   readonly rawUsd: number;
   readonly fundingAllTime: number;
   readonly fundingSinceOpen: number;
   readonly fundingSinceChange: number;
   /** The price that the answer was computed with. */
   readonly markPrice: number;
-  /** Margin tiers of its own; undefined where it has its market's. */
+  /** Separate margin tiers of the position; undefined if the market's tiers apply. */
   readonly ownTiers?: TierTable;
 }
 
@@ -62,14 +62,14 @@ export interface AccountRows {
   readonly cash: number;
   readonly positions: readonly PositionRow[];
   readonly orderMargin: number;
-  /** False where nothing is withdrawable: orderMargin is then the least that it can be. */
+  /** False if nothing is withdrawable: orderMargin is then its smallest possible value. */
   readonly isOrderMarginExact: boolean;
   readonly collateral: number;
-  /** False where it has cross positions, but no figure that another collateral would change. */
+  /** False if the account has cross positions, but no figure that depends on the collateral. */
   readonly isCollateralShown: boolean;
 }
 
-/** An answer that could be read: its rows, and its figures for the check. */
+/** An answer that could be read: its rows, and its figures for the check against our rules. */
 export interface AccountReading {
   readonly rows: AccountRows;
   readonly reported: ReportedAccount;
@@ -78,7 +78,10 @@ export interface AccountReading {
 export interface ReadingContext {
   readonly dex: string;
   readonly directory: MarketDirectory;
-  /** USD outside the perp account that backs it, in millionths: 0 unless the account is unified. */
+  /**
+   * USD outside of the perp account that backs the account, in millionths: 0 unless the account is
+   * unified.
+   */
   readonly collateral?: number;
 }
 
@@ -115,7 +118,7 @@ function readRows(
   return { dex, time: reported.time, cash, positions, ...orders, collateral, isCollateralShown };
 }
 
-/** The price of liquidation of a cross position is the only figure that the collateral enters. */
+/** The liquidation price of a cross position is the only figure that depends on the collateral. */
 function showsCollateral({ positions }: ReportedAccount): boolean {
   const cross = positions.filter(({ leverageType }) => leverageType === 'cross');
   return cross.length === 0 || cross.some(({ liquidationPx }) => liquidationPx !== null);
@@ -234,7 +237,7 @@ function readMark({ coin, positionValue }: ReportedPosition, size: number, value
   throw figureError('positionValue', coin, { ours, theirs: positionValue });
 }
 
-/** Derived from our own cross account value: that it is theirs too is a matter of the check. */
+/** Derived from our cross account value. Whether the exchange's value is equal is checked later. */
 function readOrderMargin(
   reported: ReportedAccount,
   cash: number,

@@ -1,6 +1,6 @@
 /**
- * Our rules held against an answer: every figure of it is computed again from its own rows and marks,
- * through the very events that would record it.
+ * Checks an answer against our rules: every figure is computed again from the answer's rows and
+ * marks, with the same events that would record the account.
  */
 
 import type { WireEvent } from '../../events/event.ts';
@@ -26,19 +26,19 @@ import type { MarketDirectory } from './market-directory.ts';
 import { isSameAmount } from './printed-amounts.ts';
 import { isSameRatio } from './ratio-texts.ts';
 
-/** A figure of the answer beside ours. */
+/** A figure of the answer, compared with our figure. */
 export interface ComparedFigure extends Mismatch {
   readonly isSame: boolean;
 }
 
-/** The figures that our rules do not reproduce. */
+/** The figures of the answer that our rules do not reproduce. */
 export function checkAccount(reading: AccountReading, directory: MarketDirectory): Mismatch[] {
   return compareAccount(reading, directory)
     .filter(({ isSame }) => !isSame)
     .map(({ field, coin, ours, theirs }) => ({ field, coin, ours, theirs }));
 }
 
-/** Every figure of the answer that is computed from others, in the answer's order. */
+/** Every figure of the answer that is computed from other figures, in the answer's order. */
 export function compareAccount(
   { rows, reported }: AccountReading,
   directory: MarketDirectory,
@@ -59,11 +59,14 @@ export function compareAccount(
   ];
 }
 
-/** The user whose account the scratch ledger values; nobody is ever answered from there. */
+/**
+ * The user whose account is valued in the scratch ledger. No question is answered from the scratch
+ * ledger.
+ */
 const SCRATCH_USER = `0x${'0'.repeat(40)}`;
 const SCRATCH_ADDRESS = parseAddress(SCRATCH_USER);
 
-/** Our figures of the rows, or why the vocabulary cannot hold them. */
+/** Our figures for the rows, or why our events cannot describe the rows. */
 export function valueAccount(
   rows: AccountRows,
   directory: MarketDirectory,
@@ -128,7 +131,7 @@ function compareSummary(
   ];
 }
 
-/** Whether our rules give every figure that the answer has of the position. */
+/** Whether our rules reproduce every figure of the position in the answer. */
 export function isPositionExplained(account: AccountFigures, reported: ReportedPosition): boolean {
   return comparePosition(account, reported).every(({ isSame }) => isSame);
 }
@@ -167,9 +170,9 @@ function compareReturn(position: PositionFigures, reported: ReportedPosition): C
   return { field: 'returnOnEquity', coin: reported.coin, ours, theirs, isSame };
 }
 
-/** A millionth of a dollar, the precision to which the collateral is kept. */
+/** A millionth of a dollar: the precision with which the collateral is stored. */
 const COLLATERAL_STEP = 1e-6;
-/** Relative to the mark price: what is left where large doubles cancel out to a small price. */
+/** Rounding error relative to the mark price, if large doubles cancel out to a small price. */
 const CANCELLATION = 1e-12;
 
 function compareLiquidation(
@@ -188,7 +191,7 @@ function compareLiquidation(
   return { field: 'liquidationPx', coin: reported.coin, ours, theirs, isSame };
 }
 
-/** True if a collateral that we do not know of would explain every mismatch. */
+/** True if an unknown collateral would explain every mismatch. */
 export function isCollateralSuspected(mismatches: readonly Mismatch[]): boolean {
   return mismatches.length > 0 && mismatches.every(({ field }) => field === 'liquidationPx');
 }

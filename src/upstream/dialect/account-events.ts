@@ -1,4 +1,4 @@
-/** From the rows of an account to the events that record it, and what differs from the ledger. */
+/** Describes the rows of an account as events, and finds what differs from the ledger. */
 
 import type { WireEvent } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -60,7 +60,10 @@ function rowOf(ledger: StateView, user: Address, dex: string): number {
   return dexIndex === undefined ? 0 : findAccount(ledger, ledger.addresses.find(user), dexIndex);
 }
 
-/** What backs the account outside of it as recorded, in millionths; 0 if no event has named it. */
+/**
+ * The recorded collateral outside of the account, in millionths; 0 if no event has named the
+ * account.
+ */
 export function recordedCollateral(ledger: StateView, user: Address, dex: string): number {
   return ledger.accounts.get(rowOf(ledger, user, dex), column.COLLATERAL);
 }
@@ -71,7 +74,7 @@ export function findDifferences(ledger: StateView, user: Address, rows: AccountR
   return account === 0 ? [] : findChanges(ledger, account, rows);
 }
 
-/** Row 0 is all zeros, as an account that no event has named. */
+/** Row 0 has only zeros, as an account that no event has named. */
 function findChanges(ledger: StateView, account: number, rows: AccountRows): string[] {
   const changed = new Set<string>();
   if (ledger.accounts.get(account, column.CASH) !== rows.cash) changed.add('rawUsd');
@@ -84,7 +87,7 @@ function findChanges(ledger: StateView, account: number, rows: AccountRows): str
   return [...changed];
 }
 
-/** Where only the least is known, a larger amount that was read before may still be true. */
+/** If only the smallest possible value is known, a larger recorded amount may still be right. */
 function isOrderMarginNew(ledger: StateView, account: number, rows: AccountRows): boolean {
   const recorded = ledger.accounts.get(account, column.ORDER_MARGIN);
   return rows.isOrderMarginExact ? recorded !== rows.orderMargin : recorded < rows.orderMargin;
@@ -124,12 +127,12 @@ function addPositionChanges(
   if (!isSameTable(ownTiersOf(ledger, terms), row.ownTiers)) changed.add('marginTiers');
 }
 
-/** Undefined where the position has its market's tiers. */
+/** Undefined if the market's tiers apply to the position. */
 function ownTiersOf(ledger: StateView, terms: number): TierTable | undefined {
   return tierTableOfTerms(terms) === 0 ? undefined : ledger.markets.tiersOf(terms);
 }
 
-/** The tiers that open positions of the account have apart from their market's, by coin, as recorded. */
+/** The recorded separate tiers of the account's open positions, by coin. */
 export function recordedTiers(
   ledger: StateView,
   user: Address,
@@ -145,14 +148,17 @@ export function recordedTiers(
   return tables;
 }
 
-/** Its row, or 0 if it is not open. */
+/** The row of the open position; 0 if the position is not open. */
 function openPositionOf(ledger: StateView, account: number, coin: string): number {
   const marketIndex = ledger.markets.findMarket(coin);
   const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
   return ledger.positions.get(position, column.SIZE) === 0 ? 0 : position;
 }
 
-/** Changed by funding, which every account with a position pays or gets after each full hour. */
+/**
+ * Fields that funding changes. Every account with a position pays or receives funding after each
+ * full hour.
+ */
 const FUNDING_FIELDS: readonly string[] = [
   'rawUsd',
   'leverage.rawUsd',
@@ -166,8 +172,8 @@ export function isExplainedByFunding(field: string): boolean {
 }
 
 /**
- * Which positions of an account show funding that the ledger does not have: all, some or none of those
- * in both. Undefined if there are none in both.
+ * Which of the positions that are both in the ledger and in the rows show funding that the ledger
+ * does not have. Undefined if there are no such positions.
  */
 export type Booking = 'all' | 'some' | 'none' | undefined;
 
@@ -186,13 +192,14 @@ export function findBooking(ledger: StateView, user: Address, rows: AccountRows)
   return same === 0 ? 'all' : 'some';
 }
 
-/** Set by events of their own; everything else of an account is set by `account`. */
+/** Fields that separate events set. `account` sets all other fields. */
 const SET_APART: readonly string[] = ['orderMargin', 'collateral'];
 
 /**
- * The events that bring the ledger's account up to the rows, and confirm it at their time. None if the
- * account was read later already: a server that stalls gives old answers. Markets that the ledger does
- * not have yet come before, from `describeMarketChanges` with the prices of the rows.
+ * The events that bring the ledger's account up to the rows, and confirm the rows at their time.
+ * None if the ledger has a later version of the account: a server that stalls gives old answers.
+ * Markets that are missing in the ledger must be added before, with `describeMarketChanges` and the
+ * prices of the rows.
  */
 export function describeAccountChanges(
   ledger: StateView,

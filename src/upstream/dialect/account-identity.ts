@@ -1,6 +1,7 @@
 /**
- * Whether two readings are of the same account. An answer does not say whose it is, so one that shares
- * nothing with what is known of the account is asked for again before it is recorded.
+ * Decides whether two answers are about the same account. An answer does not say whose account it
+ * is. If an answer has nothing in common with the known account, the follower asks again before it
+ * records the answer.
  */
 
 import type { Address } from '../../exact/address.ts';
@@ -9,7 +10,7 @@ import type { StateView } from '../../state/state.ts';
 import * as column from '../../state/tables/columns.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
 
-/** The account as the ledger holds it: true if the rows can be taken for a later state of it. */
+/** True if the rows can be a later state of the account in the ledger. */
 export function isRecorded(ledger: StateView, user: Address, rows: AccountRows): boolean {
   const dexIndex = ledger.markets.findDex(rows.dex);
   if (dexIndex === undefined) return false;
@@ -35,7 +36,7 @@ function isRecordedPosition(ledger: StateView, account: number, row: PositionRow
   });
 }
 
-/** True if two readings in a row can be of one account. */
+/** True if two consecutive answers can be about the same account. */
 export function isSameAccount(first: AccountRows, second: AccountRows): boolean {
   const byCoin = new Map(first.positions.map((row) => [row.market.coin, row]));
   const isShared = second.positions.some((row) => {
@@ -48,7 +49,10 @@ export function isSameAccount(first: AccountRows, second: AccountRows): boolean 
 
 type Fingerprint = Pick<PositionRow, 'size' | 'entryNotional' | 'fundingAllTime'>;
 
-/** Between trades size and entry stay; between hours the funding stays, also through a trade. */
+/**
+ * Size and entry stay the same between trades. Funding stays the same between hours, even if there
+ * is a trade.
+ */
 function isSamePosition(first: Fingerprint, second: Fingerprint): boolean {
   const isSameEntry = first.size === second.size && first.entryNotional === second.entryNotional;
   const isSameFunding =

@@ -1,6 +1,6 @@
 /**
- * The form of a `clearinghouseState` answer: its figures as the upstream wrote them, not yet checked
- * against each other.
+ * Reads the form of a `clearinghouseState` answer: figures as the upstream wrote them, not yet
+ * checked against each other.
  */
 
 import { TIME_RANGE } from '../../events/event.ts';
@@ -15,7 +15,9 @@ import {
   readRatio,
 } from './dialect.ts';
 
-/** Time 0 says in a ledger that nobody has read the account. */
+/**
+ * In a ledger, time 0 says that the account was never read, so an answer must have a later time.
+ */
 const READ_TIME_RANGE = { ...TIME_RANGE, from: 1 };
 
 const ZERO = /^-?0+(?:\.0+)?$/;
@@ -33,7 +35,7 @@ export interface ReportedPosition {
   readonly szi: string;
   readonly leverageType: string;
   readonly leverageValue: number;
-  /** Servers leave it out where the position is cross. */
+  /** Servers omit it for a cross position. */
   readonly rawUsd: string | undefined;
   readonly entryPx: string;
   readonly positionValue: string;
@@ -87,7 +89,10 @@ function readPosition(source: unknown): ReportedPosition | undefined {
   });
 }
 
-/** Undefined if the size is zero: such a row is no position, and its other fields mean nothing. */
+/**
+ * Undefined if the size is zero: such a row is not a position, and its other fields have no
+ * meaning.
+ */
 function readHeld(fields: FieldReader, type: string): ReportedPosition | undefined {
   const coin = fields.text('coin');
   const szi = readDecimal(fields, 'szi');
@@ -135,7 +140,7 @@ function readNumber(fields: FieldReader, name: string): number {
   return value;
 }
 
-/** One account of a message that was pushed, or of an answer for all dexes. */
+/** One account of a pushed message, or of an answer for all dexes. */
 interface NamedAccount {
   /** As the upstream wrote it. */
   readonly user: string;

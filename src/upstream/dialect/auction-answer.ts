@@ -1,6 +1,6 @@
 /**
- * `perpDeployAuctionStatus`. The answer has neither the floor nor a time. The floor is known to be 500;
- * that this is true of a running auction is checked by where the price stands.
+ * Reads `perpDeployAuctionStatus`. The answer has neither the floor nor a time. The floor is known
+ * to be 500. For a running auction, the current price is checked against this floor.
  */
 
 import { SECONDS_MAX, type WireEvent } from '../../events/event.ts';
@@ -9,10 +9,10 @@ import { type Auction, currentGas, formatGas, type RecordedAuction } from '../..
 import { DialectError, readAnswer, readOpen, readStake } from './dialect.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
-/** How far the exchange's time, as we know it, may be from the moment of the answer. */
+/** Maximum difference between our estimate of the exchange's time and the moment of the answer. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** The auction; null if there is none. `time` is the exchange's latest known. */
+/** The auction; null if there is none. `time` is the present time of the exchange. */
 export function readAuctionAnswer(json: unknown, time: number): Auction | null | DialectError {
   return readAnswer(() => (json === null ? null : readOpen(json, (fields) => read(fields, time))));
 }
@@ -30,7 +30,10 @@ function read(fields: FieldReader, time: number): Auction {
   return auction;
 }
 
-/** The price falls with time, so it has to lie between those of the slack's two ends. */
+/**
+ * The price falls with time, so the price must be between the prices at the two ends of this
+ * difference.
+ */
 function checkPrice(auction: Auction, gas: bigint, time: number): void {
   const most = currentGas(auction, time - CLOCK_SLACK_MS);
   const least = currentGas(auction, time + CLOCK_SLACK_MS);
@@ -54,7 +57,8 @@ export function describeAuctionChanges(
     recorded.startGas === upstream.startGas &&
     recorded.floorGas === upstream.floorGas;
   if (isSameStart && recorded.endGas === upstream.endGas) return [];
-  // An end can only be recorded for an auction that runs: another end needs its start again.
+  // An end can only be recorded for a running auction. To record another end, the start must be
+  // recorded again.
   const start = isSameStart && recorded.endGas === undefined ? [] : [describeStart(upstream)];
   const { endGas } = upstream;
   return endGas === undefined

@@ -1,7 +1,7 @@
 /**
- * The collateral outside a perp account, found from the liquidation prices of its cross positions: the
- * spot balance enters no other figure. One price gives some collateral for any account, so two or more
- * must agree. With X = |szi| * liquidationPx, in the tier that contains X:
+ * Finds the collateral outside of a perp account from the liquidation prices of its cross positions: no
+ * other figure depends on the spot balance. A single price gives some collateral for any account, so two
+ * or more prices must agree. With X = |szi| * liquidationPx, in the tier that contains X:
  *
  *   equity behind the position = side * (positionValue - X * (1 - side * l)) - deduction
  *   collateral = equity - cross accountValue + (crossMaintenanceMarginUsed - its own maintenance)
@@ -14,23 +14,28 @@ import type { AccountReading } from './account-answer.ts';
 import { valueAccount } from './account-check.ts';
 import type { MarketDirectory } from './market-directory.ts';
 
-/** In millionths, as doubles: an estimate, which the check of all figures confirms or refuses. */
+/** An estimate in millionths, as doubles. The check of all figures confirms or refuses it. */
 interface Estimate {
   readonly collateral: number;
-  /** How far the printed price and the doubles behind it can move the estimate. */
+  /** How much the rounding of the printed price and of doubles can change the estimate. */
   readonly error: number;
 }
 
 const USD_UNITS = powerOfTen(USD_DECIMALS);
 /** Prices are printed with ten decimals. */
 const PRICE_ERROR = 0.5e-10;
-/** A few roundings of doubles, relative to the largest amount that enters. */
+/** Error of a few roundings of doubles, relative to the largest amount in the calculation. */
 const DOUBLE_ERROR = 2 ** -50;
 const ESTIMATES_MIN = 2;
-/** A spot balance has eight decimals: within half a step of them, an estimate is that balance. */
+/**
+ * A spot balance has eight decimals. If an estimate is within half a step of a balance, it is this
+ * balance.
+ */
 const HALF_SPOT_STEP = 0.005;
 
-/** In millionths; undefined where the prices do not agree on one, or on a negative one. */
+/**
+ * The collateral in millionths; undefined if the prices do not agree, or if it would be negative.
+ */
 export function findCollateral(
   reading: AccountReading,
   directory: MarketDirectory,

@@ -1,4 +1,4 @@
-/** `delegations`: a user's whole list, as the event that takes its place in the ledger. */
+/** Reads `delegations`: a user's whole list, as the event that replaces the list in the ledger. */
 
 import { TIME_RANGE, type WireEvent } from '../../events/event.ts';
 import { STAKE_DECIMALS } from '../../events/fields.ts';
@@ -13,7 +13,9 @@ interface ListedDelegation {
   readonly lockedUntilTimestamp: number;
 }
 
-/** The event for the answer; it is recorded even if nothing has changed, as it confirms the list. */
+/**
+ * The event for the answer. It is recorded even if nothing has changed, since it confirms the list.
+ */
 export function readDelegationsAnswer(json: unknown, user: Address): WireEvent | DialectError {
   return readAnswer(() => {
     const delegations = readItems(json, readDelegation).filter((one) => one !== undefined);
@@ -25,7 +27,7 @@ export function readDelegationsAnswer(json: unknown, user: Address): WireEvent |
   });
 }
 
-/** Undefined for an amount of zero, which is no delegation. */
+/** Undefined for an amount of zero, which is not a delegation. */
 function readDelegation(source: unknown): ListedDelegation | undefined {
   return readOpen(source, (fields) => {
     const validator = formatAddress(fields.address('validator'));

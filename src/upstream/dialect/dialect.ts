@@ -1,6 +1,6 @@
 /**
- * How an upstream's JSON is read: the fields that we use strictly, fields that we do not know not at
- * all, so that a server may add some.
+ * Reads an upstream's JSON. The fields that we use are read strictly. Unknown fields are ignored,
+ * so that a server may add fields.
  */
 
 import { FieldReader, isJsonObject, STAKE_DECIMALS } from '../../events/fields.ts';
@@ -9,13 +9,16 @@ import { BIG_UNITS_MAX, DecimalError } from '../../exact/decimal.ts';
 import { readPrinted } from './printed-amounts.ts';
 
 /**
- * - shape: not the form of such an answer; nothing in it can be trusted
- * - market: it names a market that has not been read, or that the vocabulary cannot hold
- * - figure: the right form, but a figure contradicts another one or a rule that we know
+ * - shape: the answer has the wrong form; nothing in it can be trusted
+ * - market: the answer names a market that was not read, or that our events cannot describe
+ * - figure: the form is right, but a figure contradicts another figure or a rule that we know
  */
 type DialectFault = 'shape' | 'market' | 'figure';
 
-/** A figure of an answer, what our rules make of the same account, and the position's coin if any. */
+/**
+ * A figure of an answer, our figure for the same account, and the coin if the figure is about a
+ * position.
+ */
 export interface Mismatch {
   readonly field: string;
   readonly coin: string | undefined;
@@ -52,7 +55,10 @@ export function readAnswer<T>(read: () => T): T | DialectError {
   }
 }
 
-/** Without places in arrays: fields are counted by name, and there must not be many names. */
+/**
+ * The name of a field without array indexes: fields are counted by name, so there must not be many
+ * names.
+ */
 export function nameField(field: string): string {
   const name = field.replace(/\[\d+\]/g, '').replace(/^\./, '');
   return name === '' ? 'answer' : name;
@@ -100,13 +106,16 @@ export function readItems<T>(source: unknown, read: (item: unknown, index: numbe
   });
 }
 
-/** A longer text is no amount, and would only cost time. */
+/** A longer text is not an amount, and would only cost time. */
 const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 const RATIO = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$/;
 
-/** A double as text, in any notation: it is only compared, within its noise. */
+/**
+ * Reads a double as text, in any notation: the text is only compared, with a tolerance for
+ * rounding.
+ */
 export function readRatio(fields: FieldReader, name: string): string {
   const value = fields.take(name);
   if (typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && RATIO.test(value)) {
@@ -115,7 +124,7 @@ export function readRatio(fields: FieldReader, name: string): string {
   throw new Refusal(name, value, 'a number as text');
 }
 
-/** A decimal as text; how many decimals it may have is checked where it is used. */
+/** Reads a decimal as text. The number of decimals is checked where the value is used. */
 export function readDecimal(fields: FieldReader, name: string): string {
   const value = fields.take(name);
   if (typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value)) {
@@ -124,7 +133,7 @@ export function readDecimal(fields: FieldReader, name: string): string {
   throw new Refusal(name, value, 'a decimal as text');
 }
 
-/** A staking or gas amount of 0 or more. */
+/** Reads a staking or gas amount of 0 or more. */
 export function readStake(fields: FieldReader, name: string): bigint {
   const text = readDecimal(fields, name);
   try {

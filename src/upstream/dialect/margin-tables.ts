@@ -1,4 +1,4 @@
-/** Margin tables: as the upstream lists them, as events have them. */
+/** Converts margin tables from the upstream's form to the form of events. */
 
 import { readTierTerms } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -8,7 +8,7 @@ import { checkTiers, type TierTerms } from '../../state/markets/margin-tiers.ts'
 
 export type TierTable = readonly TierTerms[];
 
-/** As events have it. */
+/** The table in the form of events. */
 export function describeTiers(tiers: TierTable) {
   return tiers.map(({ lowerBound, maxLeverage }) => ({
     lowerBound: formatUnits(lowerBound, USD_DECIMALS),
@@ -24,7 +24,7 @@ function textOf(table: TierTable = []): string {
   return table.map(({ lowerBound, maxLeverage }) => `${lowerBound}:${maxLeverage}`).join();
 }
 
-/** Each different table once, without those that the vocabulary cannot hold. */
+/** Each different table once, without tables that our events cannot describe. */
 export function readDistinctTables(listed: Iterable<readonly unknown[]>): TierTable[] {
   const tables = new Map<string, TierTable>();
   for (const tiers of listed) {

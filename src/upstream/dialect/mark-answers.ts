@@ -1,4 +1,4 @@
-/** Mark prices, from the asset contexts that the upstream answers or pushes. */
+/** Reads mark prices from the asset contexts that the upstream answers or pushes. */
 
 import { isJsonObject } from '../../events/fields.ts';
 import { describeValue, Refusal } from '../../events/refusal.ts';
@@ -16,16 +16,16 @@ export type Prices = ReadonlyMap<string, number>;
 
 export interface PriceReading {
   readonly prices: Prices;
-  /** Prices that the vocabulary cannot hold, and dexes whose contexts do not fit their markets. */
+  /** Prices that our events cannot describe, and dexes whose contexts do not fit their markets. */
   readonly skipped: readonly SkippedListing[];
-  /** True if a dex has other markets than those that were read. */
+  /** True if the markets of a dex are not those that were read. */
   readonly areMarketsOld: boolean;
-  /** Coins that no list of markets has which was read: those of new markets are among them. */
+  /** Coins that are in no list of markets that was read, for example coins of new markets. */
   readonly unlisted: readonly string[];
 }
 
 /**
- * `fastAssetCtxs`: {coin: {markPx?, midPx?}}. Coins that are not listed are left out silently: spot
+ * `fastAssetCtxs`: {coin: {markPx?, midPx?}}. Unlisted coins are ignored without a message: spot
  * pairs are among them.
  */
 export function readFastAssetCtxs(
@@ -98,7 +98,7 @@ export function pricesOfRows({ positions }: AccountRows): Prices {
 
 interface OrderedContexts {
   readonly dex: string;
-  /** Undefined if the dex's meta has never been read. */
+  /** The coins of the dex; undefined if the dex's meta was never read. */
   readonly universe: readonly (string | undefined)[] | undefined;
   readonly directory: MarketDirectory;
   readonly contexts: readonly unknown[];
@@ -111,8 +111,8 @@ class PriceCollector implements PriceReading {
   areMarketsOld = false;
 
   /**
-   * Contexts carry no names. If there are more or fewer than markets, the list that was read is old,
-   * and any assignment would be a guess.
+   * Contexts have no names. If their number differs from the number of markets, the list of markets
+   * is old, and any assignment would be a guess.
    */
   addInOrder({ dex, universe, directory, contexts }: OrderedContexts): void {
     if (universe === undefined || universe.length !== contexts.length) {
@@ -127,7 +127,7 @@ class PriceCollector implements PriceReading {
     }
   }
 
-  /** A context without a mark price says nothing about it. */
+  /** Adds the price of a context. A context without a mark price is ignored. */
   add(market: Market | undefined, context: unknown): void {
     const text = isJsonObject(context) ? context['markPx'] : undefined;
     if (market === undefined || text === undefined || text === null) return;
@@ -152,7 +152,10 @@ function parsePrice(text: unknown, decimals: number): number | DecimalError {
   }
 }
 
-/** Those that differ from the ledger's, as the `marks` event has them; undefined if none does. */
+/**
+ * The prices that differ from the ledger's, in the form of the `marks` event; undefined if no price
+ * differs.
+ */
 export function findChangedPrices(
   ledger: StateView,
   prices: Prices,

@@ -1,6 +1,6 @@
 /**
- * What the upstream lists: `perpDexs`, `meta` of one dex, `allPerpMetas` of all of them. Whether the
- * vocabulary can hold a dex or a market is decided by the directory that is made of it.
+ * Reads the upstream's lists: `perpDexs`, `meta` of one dex, `allPerpMetas` of all dexes. The
+ * directory that is built from them decides whether our events can describe a dex or a market.
  */
 
 import type { WireEvent } from '../../events/event.ts';
@@ -15,19 +15,22 @@ interface DexListing {
   readonly deployer: unknown;
 }
 
-/** What of an answer cannot be used: it is skipped, the rest works. */
+/**
+ * An element of an answer that cannot be used. The element is skipped, and the rest of the answer
+ * is used.
+ */
 export interface OddElement {
-  /** Where it is in the answer. */
+  /** The place of the element in the answer. */
   readonly name: string;
   readonly reason: string;
 }
 
 /** An answer of `perpDexs`. */
 export interface DexListings {
-  /** By place; undefined for an element that names no dex. */
+  /** By place; undefined for an element without the name of a dex. */
   readonly dexes: readonly (DexListing | undefined)[];
   readonly odd: readonly OddElement[];
-  /** The answer as it came; undefined if the upstream was not asked. */
+  /** The unchanged answer; undefined if the upstream was not asked. */
   readonly json: readonly unknown[] | undefined;
 }
 
@@ -38,41 +41,41 @@ interface MarketListing {
   /** Undefined if the market's table is not listed. */
   readonly tiers: readonly unknown[] | undefined;
   readonly onlyIsolated: boolean;
-  /** Nobody trades it; it only has its place in the universe. */
+  /** Not traded: the market only has a place in the universe. */
   readonly isDelisted: boolean;
 }
 
 /** The markets of a dex, in the order in which the upstream lists their contexts. */
 export interface MetaListing {
-  /** Undefined for an element that names no market. */
+  /** Undefined for an element without the name of a market. */
   readonly universe: readonly (MarketListing | undefined)[];
-  /** The index of the spot token that accounts of this dex are kept in. */
+  /** The index of the spot token in which accounts of this dex are denominated. */
   readonly collateralToken: number;
-  /** All its margin tables, also those that no market has now; the tiers are not checked yet. */
+  /** All margin tables of the dex, including unused tables. The tiers are not checked yet. */
   readonly marginTables: readonly (readonly unknown[])[];
   readonly odd: readonly OddElement[];
-  /** The answer as it came. */
+  /** The unchanged answer. */
   readonly json: unknown;
 }
 
-/** The name under which the interface knows the first dex. */
+/** The interface names the first dex "". */
 const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
-/** What a server without the question for dexes has. */
+/** The dexes of a server that does not know the question for dexes. */
 export const ONLY_FIRST_DEX: DexListings = { dexes: [FIRST_DEX], odd: [], json: [null] };
-/** Before that question was asked. */
+/** The dexes before this question was asked. */
 export const NO_DEXES: DexListings = { dexes: [], odd: [], json: undefined };
-/** USDC. */
+/** The index of USDC. */
 const FIRST_TOKEN = 0;
-/** A lower table number that is not listed is the maximum leverage of a single tier. */
+/** If a lower table number is not listed, the number is the maximum leverage of a single tier. */
 const TABLE_NUMBERS_FROM = 50;
-/** Further ways to say that a market is only isolated. */
+/** Margin modes that also mean that a market is only isolated. */
 const ISOLATED_MODES: readonly unknown[] = ['strictIsolated', 'noCross'];
 
-/** Exchanges have some hundreds; to list many thousands would hold up everything else. */
+/** Exchanges have some hundred markets. Many thousands would block other work for too long. */
 const MARKETS_MAX = 10_000;
 const DEXES_MAX = 1_000;
 
-/** The dexes in their order: `null` is the first one, and elsewhere a place without a dex. */
+/** The dexes in their order. `null` is the first dex at place 0, and an empty place elsewhere. */
 export function readPerpDexs(json: unknown): DexListings | DialectError {
   return readAnswer(() => {
     const items = readItems(json, (item) => item);
@@ -95,7 +98,9 @@ function readDex(item: unknown): DexListing {
   }));
 }
 
-/** What is read, or undefined if it is odd, which is noted. */
+/**
+ * The value that `read` returns; undefined if the element cannot be used, which is noted in `odd`.
+ */
 function readOr<T>(odd: OddElement[], name: string, read: () => T): T | undefined {
   try {
     return read();
@@ -111,8 +116,8 @@ export function readMeta(json: unknown): MetaListing | DialectError {
 }
 
 /**
- * The metas of all dexes, in the order of their places, or of the places that name a dex. One that
- * cannot be read is noted in `odd`, and absent.
+ * The metas of all dexes. Their order is that of all places, or of the places that name a dex. A
+ * meta that cannot be read is noted in `odd`, and left out.
  */
 export function readAllPerpMetas(
   json: unknown,
@@ -140,7 +145,7 @@ export function readAllPerpMetas(
   });
 }
 
-/** With a place that names no dex, a meta might be that of another dex than the one in its place. */
+/** Checks that a meta belongs to the dex: if a place names no dex, the metas may be shifted. */
 function checkIsOf({ name }: DexListing, { universe }: MetaListing): void {
   const other = universe.find(
     (market) => market !== undefined && market.name.split(':').slice(0, -1).join() !== name,
@@ -153,7 +158,7 @@ function checkCount(json: unknown, metas: ReadonlyMap<string, MetaListing>): voi
   if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
 }
 
-/** Throws a Refusal; also for the first part of `metaAndAssetCtxs`. */
+/** Reads a meta, or the first part of `metaAndAssetCtxs`. Throws a Refusal. */
 export function readMetaFields(json: unknown): MetaListing {
   return readOpen(json, (fields) => {
     const odd: OddElement[] = [];
@@ -184,7 +189,7 @@ function readToken(fields: FieldReader): number {
 
 type Tiers = readonly unknown[];
 
-/** None if the upstream lists no tables: then markets have a single tier, or cannot be held. */
+/** Empty if the upstream lists no tables: then markets have a single tier, or cannot be used. */
 function readTables(fields: FieldReader, odd: OddElement[]): ReadonlyMap<unknown, Tiers> {
   const tables = fields.take('marginTables') ?? [];
   if (!Array.isArray(tables)) {
@@ -211,7 +216,7 @@ function readTable(source: unknown): [unknown, Tiers] {
   return [id, readOpen(table, (fields) => fields.list('marginTiers', readTier))];
 }
 
-/** Without fields that the vocabulary does not have. */
+/** Reads a tier, without fields that our events do not have. */
 function readTier(source: unknown): unknown {
   return readOpen(source, (fields) => ({
     lowerBound: fields.take('lowerBound'),
@@ -238,7 +243,10 @@ function tiersOf(fields: FieldReader, tables: ReadonlyMap<unknown, Tiers>): Tier
   return tables.get(id) ?? (isSingleTier ? [{ lowerBound: '0.0', maxLeverage: id }] : undefined);
 }
 
-/** The event that lists a market; the parser and the fold say what is wrong with it, if anything. */
+/**
+ * The event that lists a market. The parser and the fold find out what is wrong with it, if
+ * anything.
+ */
 export function describeUpstreamMarket(
   dex: string,
   { name, szDecimals, tiers, onlyIsolated }: MarketListing,

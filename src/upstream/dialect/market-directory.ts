@@ -1,9 +1,10 @@
 /**
- * The markets that accounts may be read in: those of the ledger, and those that the upstream lists.
+ * The markets that are known when an account is read: those of the ledger, and those that the
+ * upstream lists.
  *
- * They are kept as a state of their own, a scratch ledger that nobody is served from. So the
- * vocabulary itself decides which listings it can hold, a market can be read before it has a price,
- * and an account can be folded and valued before it is recorded.
+ * The markets are stored in a separate state, a scratch ledger that answers no questions. So the
+ * parser and the fold of our events decide which listings can be used, a market can be read before
+ * it has a price, and an account can be folded and valued before it is recorded.
  */
 
 import { type Event, readEvent, type WireEvent } from '../../events/event.ts';
@@ -20,7 +21,7 @@ import {
   type OddElement,
 } from './market-answers.ts';
 
-/** What the upstream has and the ledger cannot hold. */
+/** A dex or a market of the upstream that the ledger cannot have. */
 export interface SkippedListing {
   /** The dex or the coin. */
   readonly name: string;
@@ -29,26 +30,29 @@ export interface SkippedListing {
 
 interface UpstreamListing {
   readonly dexes: DexListings;
-  /** By dex; one that has not been read is absent. */
+  /** By dex. A dex whose meta was not read is absent. */
   readonly metas: ReadonlyMap<string, MetaListing>;
 }
 
 /** Valid in every market, whatever its decimals. */
 const ANY_PRICE = '1.0';
 const FIRST_TOKEN = 0;
-/** Listings that are applied together. */
+/** Maximum number of listings that are applied together. */
 const BLOCK_LISTINGS = 500;
 
 export class MarketDirectory {
   readonly #scratch: State;
   readonly #metas: ReadonlyMap<string, MetaListing>;
   readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
-  /** Of all dexes that were read. */
+  /** The coins of all dexes that were read. */
   readonly #names: ReadonlySet<string | undefined>;
-  /** Of the dexes that the upstream lists, skipped ones included; undefined if they were never read. */
+  /**
+   * The names of the dexes that the upstream lists, including skipped dexes; undefined if they were
+   * never read.
+   */
   readonly dexNames: ReadonlySet<string> | undefined;
   readonly skipped: readonly SkippedListing[];
-  /** The tables of all dexes, each different one once. */
+  /** The margin tables of all dexes, without duplicates. */
   readonly marginTables: readonly TierTable[];
   /** The upstream's lists, as events. */
   readonly lists: readonly ListEvent[];
@@ -73,7 +77,7 @@ export class MarketDirectory {
     );
   }
 
-  /** Whether the upstream lists the coin, also one that the ledger cannot hold. */
+  /** Whether the upstream lists the coin, even if the ledger cannot have it. */
   isListed(coin: string): boolean {
     return this.#names.has(coin);
   }
@@ -96,14 +100,14 @@ export class MarketDirectory {
   }
 
   /**
-   * The coins of a dex in the upstream's order, skipped ones included; undefined if never read. An
-   * element that names no coin keeps its place.
+   * The coins of a dex in the upstream's order, including skipped coins; undefined if never read.
+   * An element without a coin has an empty place.
    */
   universeOf(dex: string): readonly (string | undefined)[] | undefined {
     return this.#universes.get(dex);
   }
 
-  /** The markets of a dex that the upstream lists and trades, in its order; none if never read. */
+  /** The markets of a dex that the upstream lists and trades, in its order; empty if never read. */
   listTraded(dex: string): Market[] {
     const universe = this.#metas.get(dex)?.universe ?? [];
     const markets = universe.flatMap((listed) =>
@@ -117,8 +121,8 @@ export class MarketDirectory {
   }
 
   /**
-   * Folds events of an account into the scratch ledger, and hands out the state to value it. Throws a
-   * BlockError if they do not apply.
+   * Folds events of an account into the scratch ledger, and returns the state to value the account.
+   * Throws a BlockError if the events do not apply.
    */
   fold(events: readonly WireEvent[]): StateView {
     applyEvents(this.#scratch, events);
@@ -134,7 +138,7 @@ function applyParsed(state: State, events: readonly Event[]): void {
   applyBlock(state, { height: state.height + 1, time: 0, events });
 }
 
-/** A directory of what the ledger holds, for the time before the first answer. */
+/** A directory of the ledger's markets, used until the upstream has answered. */
 export function directoryOfLedger(ledger: StateView): MarketDirectory {
   return createDirectory(ledger, { dexes: NO_DEXES, metas: new Map() });
 }
@@ -236,7 +240,7 @@ interface NamedListing<E> {
   readonly event: E;
 }
 
-/** Adds those that the vocabulary can hold; returns the others, and why they are skipped. */
+/** Adds the listings that our events can describe; returns the others, and why they are skipped. */
 function addListings(
   scratch: State,
   listings: readonly NamedListing<WireEvent>[],
@@ -254,7 +258,7 @@ function addListings(
   return [...skipped, ...applyListings(scratch, readable)];
 }
 
-/** Many in a block: each block copies the list of markets. */
+/** Applies many listings in one block, since each block copies the list of markets. */
 function applyListings(scratch: State, listings: readonly NamedListing<Event>[]): SkippedListing[] {
   const skipped: SkippedListing[] = [];
   let start = 0;
@@ -269,7 +273,7 @@ function applyListings(scratch: State, listings: readonly NamedListing<Event>[])
   return skipped;
 }
 
-/** Applies the events before the first that is refused; undefined if none is. */
+/** Applies the events before the first refused event; undefined if no event is refused. */
 function applyUntilRefused(
   scratch: State,
   listings: readonly NamedListing<Event>[],

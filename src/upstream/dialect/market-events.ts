@@ -1,4 +1,4 @@
-/** From the directory to the events that bring the ledger's dexes and markets up to it. */
+/** Describes the events that bring the ledger's dexes and markets up to the directory. */
 
 import type { WireEvent } from '../../events/event.ts';
 import { formatUnits } from '../../exact/decimal.ts';
@@ -28,7 +28,7 @@ export function describeListChanges(
   return changed.map(({ event }) => event);
 }
 
-/** The event that has brought a text, as JSON. */
+/** The JSON of the event that has recorded the text. */
 function dexesText(list: string | undefined): string {
   return `{"type":"dexes","list":${list}}`;
 }
@@ -38,13 +38,16 @@ function universeText(dex: string, meta: string | undefined): string {
 }
 
 interface MarketChanges {
-  /** They name dexes that `describeNewDexes` lists. */
+  /** Events may name dexes that `describeNewDexes` lists. */
   readonly events: readonly WireEvent[];
-  /** New coins without a price yet; the ledger holds no market without one. */
+  /** New coins without a price yet. The ledger has no market without a price. */
   readonly waiting: readonly string[];
 }
 
-/** Markets that are new or have new terms. A new one needs a price, a known one keeps its own. */
+/**
+ * Markets that are new or have new terms. A new market needs a price; a known market keeps its
+ * price.
+ */
 export function describeMarketChanges(
   ledger: StateView,
   directory: MarketDirectory,

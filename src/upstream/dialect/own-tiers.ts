@@ -1,7 +1,8 @@
 /**
- * Positions whose margin tiers are not their market's: the exchange's own vaults have 50x on every coin,
- * and a position opened before its market changed may have the older table. An answer names the leverage
- * of one tier only, so the table is the one that gives the position's maintenance margin and price.
+ * Finds the margin tiers of positions that do not use their market's tiers. For example, the
+ * exchange's vaults have 50x on every coin, and a position that was opened before its market
+ * changed may have the older table. An answer has only the leverage of one tier, so the right table
+ * is the table that gives the position's maintenance margin and liquidation price.
  */
 
 import { LEVERAGE_RANGE } from '../../events/event.ts';
@@ -15,7 +16,10 @@ import type { TierTable } from './margin-tables.ts';
 import type { MarketDirectory } from './market-directory.ts';
 import { readPrinted } from './printed-amounts.ts';
 
-/** The reading with these tables for its positions, by coin; others take their market's. */
+/**
+ * The reading with these tables for its positions, by coin. Other positions use their market's
+ * tiers.
+ */
 export function withTiers(
   reading: AccountReading,
   tables: ReadonlyMap<string, TierTable>,
@@ -28,7 +32,7 @@ export function withTiers(
   return { ...reading, rows: { ...reading.rows, positions } };
 }
 
-/** A table of one tier for each of these positions: tables were such before there were several tiers. */
+/** Gives each of these positions a table of one tier: in the past, all tables had one tier. */
 export function withSingleTiers(
   reading: AccountReading,
   coins: ReadonlySet<string>,
@@ -49,18 +53,26 @@ function singleTier({ maxLeverage }: ReportedPosition): TierTable | undefined {
   return isValid ? [{ lowerBound: 0, maxLeverage }] : undefined;
 }
 
-/** A table that gives a position's price, and the maintenance margin that it gives. */
+/**
+ * A table that gives a position's price, and the maintenance margin that follows from the table.
+ */
 interface Fit {
   readonly table: TierTable;
-  /** In the account's sum; 0 for an isolated position, which is not in it. */
+  /**
+   * The position's part of the account's maintenance margin; 0 for an isolated position, which has
+   * no part in it.
+   */
   readonly crossMaintenance: Exact;
 }
 
 type FitsByCoin = ReadonlyMap<string, readonly Fit[]>;
 
-/** More ways to combine tables than this are not tried. */
+/** If there are more combinations of tables than this, none is tried. */
 const COMBINATIONS_MAX = 10_000;
-/** Positions valued in one search, each with each table: a server may list any number of tables. */
+/**
+ * Maximum number of valuations in one search, one for each position with each table: a server may
+ * list any number of tables.
+ */
 const VALUATIONS_MAX = 1_000;
 
 interface Circumstances {
@@ -69,8 +81,9 @@ interface Circumstances {
 }
 
 /**
- * With tables of the exchange for these positions: each gives the position's price, and together they
- * give the account's maintenance margin. Undefined if there are none.
+ * The reading with a table of the exchange for each of these positions. Each table gives the
+ * position's price, and together the tables give the account's maintenance margin. Undefined if
+ * there are no such tables.
  */
 export function withFittingTiers(
   reading: AccountReading,
@@ -92,7 +105,7 @@ export function withFittingTiers(
   return tables && withTiers(reading, new Map(tables));
 }
 
-/** One table for each coin, so that their maintenance margins add up to the sum. */
+/** Chooses one table for each coin, so that their maintenance margins add up to `sum`. */
 function combine(
   [first, ...others]: readonly (readonly [string, readonly Fit[]])[],
   sum: Exact,
@@ -106,7 +119,7 @@ function combine(
   return undefined;
 }
 
-/** By coin; of several tables with the same maintenance margin the first. */
+/** The tables that fit, by coin. Of tables with the same maintenance margin, only the first. */
 function findFits(
   reading: AccountReading,
   coins: ReadonlySet<string>,
@@ -141,7 +154,7 @@ function findFits(
   return fits;
 }
 
-/** The reading with these of its positions. */
+/** The reading with only these positions. */
 function withOnly({ rows, reported }: AccountReading, coins: ReadonlySet<string>): AccountReading {
   const isSearched = (coin: string) => coins.has(coin);
   return {
@@ -165,8 +178,8 @@ function candidatesOf(position: ReportedPosition, directory: MarketDirectory): T
 }
 
 /**
- * The coins whose figures the rows give, each by itself: in an account of the whole value, with the
- * maintenance margin that was reported.
+ * The coins whose figures the rows reproduce. Each position is checked separately, within the whole
+ * account and with the reported maintenance margin.
  */
 function explain(
   { rows, reported }: AccountReading,
@@ -187,7 +200,7 @@ function explain(
     });
 }
 
-/** Undefined if the text is no amount. */
+/** Undefined if the text is not an amount. */
 function maintenanceOf({ reported }: Pick<AccountReading, 'reported'>): Exact | undefined {
   try {
     return readPrinted(reported.crossMaintenanceMarginUsed, USD_DECIMALS);

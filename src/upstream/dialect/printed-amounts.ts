@@ -1,7 +1,8 @@
 /**
- * Amounts as the exchange prints them: the nearest double, with ten decimals. Above half a million the
- * text shows digits that the amount does not have: 8272576.572935 is printed "8272576.5729350001".
- * Such a text is read as the amount, since the rest is no more than a double and its text can be off.
+ * Amounts as the exchange prints them: the nearest double, with ten decimals. Above half a million
+ * the text shows digits that the amount does not have: 8272576.572935 is printed
+ * "8272576.5729350001". Such a text is read as the original amount, if the difference is within the
+ * rounding error of a double and its text.
  */
 
 import { add, DecimalError, type Exact, formatUnits, parseUnits } from '../../exact/decimal.ts';
@@ -9,7 +10,7 @@ import { add, DecimalError, type Exact, formatUnits, parseUnits } from '../../ex
 const PRINTED_DECIMALS = 10;
 /** The nearest double of a value differs from it by at most this part of the value. */
 const DOUBLE_ERROR_DIVISOR = 2n ** 53n;
-/** A sign, digits, and at most ten decimals; further zeros do not count. */
+/** A sign, digits, and at most ten decimals; further zeros are ignored. */
 const PRINTED = /^(-?)(\d{1,64})(?:\.(?=\d)(\d{0,10}?)0*)?$/;
 
 /** A decimal in units of 10^-10; undefined if it is not a decimal, or has more decimals. */
@@ -33,19 +34,22 @@ function magnitudeOf(value: bigint): bigint {
 }
 
 /**
- * The amount that was printed, in units of 10^-decimals. Throws a DecimalError where the text is neither
- * such an amount nor a double's rounding of one.
+ * The amount that was printed, in units of 10^-decimals. Throws a DecimalError if the text is
+ * neither this amount nor a double's rounding of it.
  */
 export function readPrinted(text: string, decimals: number): Exact {
   const printed = parsePrinted(text);
-  // The strict reading says what is wrong.
+  // The strict parser throws an error that says what is wrong.
   if (printed === undefined) return parseUnits(text, decimals);
   const scale = 10n ** BigInt(PRINTED_DECIMALS - decimals);
   const units = nearestQuotient(printed, scale);
   return isPrintedAs(units * scale, printed) ? add(units, 0) : parseUnits(text, decimals);
 }
 
-/** The divisor must be above 0; ties cannot be within the noise, so they may go either way. */
+/**
+ * The divisor must be above 0. A tie is never within the rounding error, so the direction of
+ * rounding does not matter.
+ */
 function nearestQuotient(dividend: bigint, divisor: bigint): bigint {
   const doubled = 2n * magnitudeOf(dividend) + divisor;
   const quotient = doubled / (2n * divisor);

@@ -1,12 +1,15 @@
-/** When a ratio of the upstream and ours are the same, although their texts differ. */
+/** Decides whether a ratio of the upstream is equal to ours although their texts differ. */
 
 const RELATIVE_TOLERANCE = 1e-9;
-/** Both texts are rounded to ten decimals, perhaps to either side; a little more, for the doubles. */
+/**
+ * Both texts are rounded to ten decimals, perhaps in different directions. A little more is for the
+ * rounding of doubles.
+ */
 const ABSOLUTE_TOLERANCE = 1.5e-10;
 
 /**
- * For the two figures that the exchange computes in doubles, and whose text has their noise. A missing
- * price (`null`) stands for one of 0 or less, so it may differ from a price by no more than the noise.
+ * For the two figures that the exchange computes in doubles, with rounding errors in their text. A
+ * missing price (`null`) means a price of 0 or less, so it counts as 0.
  */
 export function isSameRatio(ours: string, theirs: string, slack: number): boolean {
   if (ours === theirs) return true;

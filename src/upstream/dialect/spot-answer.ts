@@ -1,6 +1,7 @@
 /**
- * What an account has outside its perp accounts: its mode, and the spot balance that backs its cross
- * positions if it is unified. The exchange moves that cash in and out of the perp accounts by itself.
+ * Reads what an account has outside of its perp accounts: its mode, and the spot balance that backs
+ * its cross positions if the account is unified. The exchange moves this cash in and out of the
+ * perp accounts by itself.
  */
 
 import type { FieldReader } from '../../events/fields.ts';
@@ -20,9 +21,9 @@ import type { ReportedAccount } from './account-shape.ts';
 import { DialectError, readAnswer, readDecimal, readOpen } from './dialect.ts';
 import { readPrinted } from './printed-amounts.ts';
 
-/** One spot balance backs all dexes with that collateral token. */
+/** In this mode, one spot balance backs all dexes with the same collateral token. */
 export const UNIFIED_MODE = 'unifiedAccount';
-/** Their rules for the price of liquidation, or for the cash of a dex, are not known. */
+/** The rules of these modes for the liquidation price, or for the cash of a dex, are not known. */
 const MODES_WITH_OTHER_RULES: readonly string[] = ['portfolioMargin', 'dexAbstraction'];
 const MODE = /^[A-Za-z0-9]{1,40}$/;
 
@@ -38,15 +39,18 @@ export function hasKnownRules(mode: string): boolean {
   return !MODES_WITH_OTHER_RULES.includes(mode);
 }
 
-/** The finest that the exchange prints; the balances of collateral tokens have eight decimals. */
+/**
+ * The largest number of decimals that the exchange prints. Balances of collateral tokens have eight
+ * decimals.
+ */
 const FINE_DECIMALS = 10;
 const FINE_PER_USD_UNIT = powerOfTen(FINE_DECIMALS - USD_DECIMALS);
 const FINE_PER_STAKE_UNIT = powerOfTen(FINE_DECIMALS - STAKE_DECIMALS);
 
 /**
- * The spot balance that backs the cross positions of a perp account, in millionths, rounded down: of a
- * `spotClearinghouseState` answer and a perp answer at the same marks. A token that is not listed has a
- * balance of 0.
+ * The spot balance that backs the cross positions of a perp account, in millionths, rounded down.
+ * It is computed from a `spotClearinghouseState` answer and a perp answer at the same marks. A
+ * token that is not listed has a balance of 0.
  */
 export function readCollateral(
   json: unknown,
@@ -63,7 +67,10 @@ export function readCollateral(
   );
 }
 
-/** What is available has the maintenance margin of this dex taken off, and its value counted in. */
+/**
+ * The available amount includes the value of this dex, minus its maintenance margin. Both are
+ * undone here.
+ */
 function addDexUse(
   available: Exact,
   { crossMaintenanceMarginUsed, crossMarginSummary }: ReportedAccount,
@@ -75,7 +82,7 @@ function addDexUse(
   return subtract(add(available, maintenance), value);
 }
 
-/** Undefined if the answer does not have the member, or nothing of the token. */
+/** Undefined if the answer does not have the member, or has no balance of the token. */
 function findAvailable(fields: FieldReader, token: number): Exact | undefined {
   const name = 'tokenToAvailableAfterMaintenance';
   const pairs = fields.take(name) ?? undefined;
@@ -83,7 +90,7 @@ function findAvailable(fields: FieldReader, token: number): Exact | undefined {
   if (!Array.isArray(pairs)) throw new Refusal(name, pairs, 'an array');
   const pair = pairs.find((item) => Array.isArray(item) && item[0] === token);
   if (pair !== undefined) return readFine(name, pair[1]);
-  // Total minus hold would be another figure: what is held elsewhere is taken off it.
+  // Total minus hold would be a different figure: `hold` also contains amounts of other uses.
   if (findBalance(fields, token) === undefined) return undefined;
   throw new Refusal(name, pairs, `a list that has the token ${token}`);
 }
@@ -93,7 +100,7 @@ function findBalance(fields: FieldReader, token: number): unknown {
   return balances.find((item) => isJsonObject(item) && item['token'] === token);
 }
 
-/** For a dex that alone holds the token, `hold` is its value; `total` contains it. */
+/** If only one dex uses the token, `hold` is the value of this dex, and `total` contains it. */
 function findFree(fields: FieldReader, token: number): Exact {
   const balance = findBalance(fields, token);
   if (balance === undefined) return 0;
@@ -105,7 +112,10 @@ function findFree(fields: FieldReader, token: number): Exact {
   );
 }
 
-/** In units of 10^-10: the digits of a double's noise are dropped where eight decimals explain it. */
+/**
+ * In units of 10^-10. Digits that come from the rounding of a double are dropped if eight decimals
+ * explain the text.
+ */
 function readFine(field: string, text: unknown): Exact {
   if (typeof text !== 'string') throw new Refusal(field, text, 'a decimal as text');
   try {

@@ -1,4 +1,6 @@
-/** `trades`: who has traded, and when. Prices are not taken from trades, only from contexts. */
+/**
+ * Reads `trades`: who has traded, and when. Prices are not taken from trades, only from contexts.
+ */
 
 import { TIME_RANGE } from '../../events/event.ts';
 import { readAddress } from '../../events/fields.ts';
@@ -8,7 +10,7 @@ import { DialectError, readAnswer, readItems, readOpen } from './dialect.ts';
 
 export interface TradeNotice {
   readonly coin: string;
-  /** In milliseconds, of the exchange. */
+  /** The exchange's time in milliseconds. */
   readonly time: number;
   /** The buyer and the seller. */
   readonly users: readonly Address[];
@@ -16,7 +18,7 @@ export interface TradeNotice {
 
 export interface ReadTrades {
   readonly trades: readonly TradeNotice[];
-  /** Why the first of the elements that are no trades is none; undefined if all are. */
+  /** Why the first unreadable element is not a trade; undefined if all elements are trades. */
   readonly odd: DialectError | undefined;
 }
 

@@ -1,18 +1,18 @@
 /**
- * The form of another server's answer beside our schema of it: members that are missing or of another
- * form, and members that we do not know.
+ * Compares the form of another server's answer with our schema: finds members that are missing or
+ * have another form, and members that we do not know.
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
 import type { Schema } from '../../info/schema.ts';
 
-/** What differs in one place of the answer; places in lists count as one. */
+/** A difference at one place of the answer. All elements of a list count as one place. */
 interface FormDifference {
   /** Such as `assetPositions[].position.szi`. */
   readonly path: string;
   readonly expected: string;
-  /** The first that was found. */
+  /** The first value that was found. */
   readonly got: string;
   readonly count: number;
 }
@@ -23,15 +23,15 @@ export interface AnswerForm {
   readonly additional: readonly string[];
 }
 
-/** Of each kind of finding; further ones are left out. */
+/** Maximum number of findings of each kind. Further findings are left out. */
 const FINDINGS_MAX = 20;
-/** Values that are looked at: an answer may have millions. */
+/** Maximum number of values that are checked: an answer may have millions. */
 const VALUES_MAX = 500_000;
 const NAME = /^[A-Za-z]\w{0,39}$/;
-/** The exchange leaves these out where ours has a figure that says nothing. */
+/** Members that the exchange omits where our answer has a figure without meaning. */
 const LEFT_OUT: readonly string[] = ['assetPositions[].position.leverage.rawUsd'];
 
-/** Throws nothing, whatever the value is. */
+/** Never throws, for any value. */
 export function compareForm(schema: Schema, value: unknown): AnswerForm {
   const comparison = new FormComparison();
   comparison.compare(schema, value, '');
@@ -65,7 +65,10 @@ class FormComparison implements AnswerForm {
     else this.#compareScalar(schema, value, path);
   }
 
-  /** The ledger has always the same where the exchange has figures of its own: the kind must fit. */
+  /**
+   * Our ledger always has the same value here, while the exchange has real figures: only the type
+   * must fit.
+   */
   #compareConstant(constant: unknown, value: unknown, path: string): void {
     if (typeof value !== typeof constant) this.#note(path, value, `a ${typeof constant}`);
   }
@@ -77,7 +80,7 @@ class FormComparison implements AnswerForm {
   }
 
   #compareScalar({ type, pattern }: Schema, value: unknown, path: string): void {
-    // Null in ours stands for figures that the ledger does not hold.
+    // In our schema, null stands for figures that the ledger does not have.
     if (type === undefined || type === 'null') return;
     const isOfType = type === 'integer' ? Number.isInteger(value) : typeof value === type;
     if (!isOfType) this.#note(path, value, type === 'integer' ? 'a whole number' : `a ${type}`);

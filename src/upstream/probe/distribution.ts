@@ -1,6 +1,6 @@
-/** Durations in milliseconds, and what is reported of them. */
+/** Collects durations in milliseconds, and summarizes them for the report. */
 
-/** A probe takes an hour at most, and what it measures comes some times a second at most. */
+/** A probe takes at most an hour, and measures a few durations a second. */
 const SAMPLES_MAX = 20_000;
 
 export interface Spread {

@@ -1,4 +1,7 @@
-/** A probe of a server, as settings describe it: its connections, and the report without secrets. */
+/**
+ * Runs a probe of a server from the settings: opens the connections, and returns the report without
+ * secrets.
+ */
 
 import { formatAddress } from '../../exact/address.ts';
 import { SYSTEM_CLOCK } from '../client/limits/clock.ts';
@@ -16,11 +19,11 @@ import { ProbePush } from './probe-push.ts';
 import type { ProbeReport } from './probe-report.ts';
 import { maskAddresses } from './report-secrets.ts';
 
-/** Weight a minute: a twelfth of what the exchange's public server allows. */
+/** Weight a minute: a twelfth of the limit of the exchange's public server. */
 export const PROBE_BUDGET = 100;
 const DEADLINE_MS = 10_000;
 const BODY_BYTES_MAX = 8 << 20;
-/** Beside pings. */
+/** Maximum number of messages in addition to pings. */
 const MESSAGES_MAX = 50;
 const PUSH_LIMITS = {
   usersMax: 1,

@@ -1,4 +1,4 @@
-/** A user's accounts on the probed server, each figure beside ours. */
+/** Compares a user's accounts on the probed server with our figures. */
 
 import type { Address } from '../../exact/address.ts';
 import type { QuestionBody } from '../../info/question.ts';
@@ -9,7 +9,10 @@ import type { AccountRow } from './probe-report.ts';
 
 type Ask = (question: QuestionBody) => Promise<unknown>;
 
-/** Reads an account and what it needs, and compares its figures; rejects if it cannot be read. */
+/**
+ * Reads an account and everything that the check needs, and compares its figures. Rejects if the
+ * account cannot be read.
+ */
 export type CompareAccount = (
   ask: Ask,
   account: { readonly user: Address; readonly dex: string },
@@ -23,9 +26,9 @@ export class ProbeAccounts {
   readonly #client: Pick<ProbeClient, 'ask'>;
   readonly #compare: CompareAccount;
   readonly #shared = new Map<string, unknown>();
-  /** The answer of `meta`, by dex, as far as it is known. */
+  /** The answers of `meta` that are already known, by dex. */
   readonly #metas: ReadonlyMap<string, unknown>;
-  /** The last account that was answered. */
+  /** The last answer about an account. */
   #account: unknown;
 
   constructor(

@@ -1,4 +1,4 @@
-/** Asks the server that is probed: one request at a time, within a small budget. */
+/** Asks the probed server: one request at a time, within a small budget. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
@@ -10,12 +10,12 @@ import { UpstreamError } from '../client/upstream-error.ts';
 import type { HttpResponse, UpstreamHttp } from '../client/upstream-http.ts';
 
 export interface ProbeAnswer {
-  /** Of the response; undefined if there was none. */
+  /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
   /** Why there is no answer; undefined if there is one. */
   readonly reason: string | undefined;
   readonly json: unknown;
-  /** From the request to the last byte of the response. */
+  /** Time from the request to the last byte of the response. */
   readonly ms: number;
   readonly bytes: number;
   /** This machine's clock when the response was complete, in milliseconds since 1970. */
@@ -36,9 +36,9 @@ export interface ProbeClientOptions {
 export class ProbeClient {
   readonly #options: ProbeClientOptions;
   readonly #budget: UpstreamBudget;
-  /** In all. */
+  /** Weight that was spent in total. */
   spent = 0;
-  /** Answers with status 429. */
+  /** Number of answers with status 429. */
   refusals = 0;
 
   constructor(options: ProbeClientOptions) {

@@ -1,4 +1,4 @@
-/** What a probe knows of the server's markets: enough to read marks and accounts by. */
+/** The server's markets, as far as a probe needs them to read marks and accounts. */
 
 import { createState } from '../../state/state.ts';
 import { DialectError } from '../dialect/dialect.ts';
@@ -15,7 +15,7 @@ import {
 import { createDirectory, type MarketDirectory } from '../dialect/market-directory.ts';
 
 const FIRST_DEX = '';
-/** Dexes whose accounts are compared: an exchange has some. */
+/** Maximum number of dexes whose accounts are compared. */
 const DEXES_MAX = 20;
 
 export class ProbeMarkets {
@@ -24,7 +24,7 @@ export class ProbeMarkets {
     dexes: NO_DEXES,
     metas: new Map(),
   });
-  /** As the server answered them, by dex. */
+  /** The unchanged answers of the server, by dex. */
   readonly metas = new Map<string, unknown>();
 
   get dexes(): string[] {
@@ -37,7 +37,7 @@ export class ProbeMarkets {
     return this.directory.listTraded(FIRST_DEX).map(({ coin }) => coin);
   }
 
-  /** Reads an answer that is about markets; returns why it cannot be read. */
+  /** Reads an answer about markets. Returns why it cannot be read; undefined if it can. */
   take(type: string, json: unknown): string | undefined {
     const fault = this.#take(type, json);
     return fault instanceof DialectError ? fault.message : undefined;
@@ -63,7 +63,7 @@ export class ProbeMarkets {
     return undefined;
   }
 
-  /** Of a server that has no answer for all dexes at once. */
+  /** For a server that does not answer the question for all dexes. */
   #takeFirst(json: unknown): DialectError | undefined {
     const meta = readMeta(json);
     if (meta instanceof DialectError) return meta;

@@ -1,4 +1,7 @@
-/** What the push connection of the probed server brings: which subscriptions, how often, in which form. */
+/**
+ * Measures the push connection of the probed server: which subscriptions it accepts, how often
+ * frames arrive, and in which form.
+ */
 
 import { isJsonObject } from '../../events/fields.ts';
 import type { Clock } from '../client/limits/clock.ts';
@@ -15,23 +18,25 @@ import { Distribution, type Spread } from './distribution.ts';
 export interface SubscriptionRow {
   readonly subscription: UpstreamSubscription;
   readonly isConfirmed: boolean;
-  /** The server's words; undefined if it has not refused. */
+  /** The server's message; undefined if the server has not refused. */
   readonly refused: string | undefined;
   readonly frames: number;
-  /** From the subscription to the first frame; undefined if none came. */
+  /** Time from the subscription to the first frame; undefined if no frame arrived. */
   readonly firstMs: number | undefined;
-  /** Between two frames. */
+  /** Time between two frames. */
   readonly interval: Spread | undefined;
-  /** Marks in the first frame, and in the largest one after it. */
+  /** Number of marks in the first frame, and in the largest later frame. */
   readonly marksFirst: number | undefined;
   readonly marksLater: number | undefined;
-  /** Of trades: from their time to this machine's clock. */
+  /** For trades: time from the trade to its arrival, by this machine's clock. */
   readonly age: Spread | undefined;
-  /** What our readers refuse, first; undefined if they have read every frame. */
+  /** The first fault that our readers found; undefined if they have read every frame. */
   readonly fault: string | undefined;
 }
 
-/** Lines of the report about lost connections and errors; further ones are only counted. */
+/**
+ * Maximum number of report lines about lost connections and errors. Further ones are only counted.
+ */
 const LINES_MAX = 20;
 
 class Channel {
@@ -170,7 +175,7 @@ export class ProbePush implements PushHandler {
     return accounts instanceof DialectError ? accounts : undefined;
   }
 
-  /** The first frame repeats old trades. */
+  /** The first frame repeats old trades, so its ages are not counted. */
   #readTrades(channel: Channel, data: unknown): Error | undefined {
     const read = readTrades(data);
     if (read instanceof DialectError) return read;
@@ -180,7 +185,7 @@ export class ProbePush implements PushHandler {
   }
 }
 
-/** Of trades: all of one frame are of one coin. */
+/** The coin of a frame of trades: all trades of one frame have the same coin. */
 function coinOf(data: unknown): unknown {
   const [first] = Array.isArray(data) ? data : [];
   return isJsonObject(first) ? first['coin'] : undefined;

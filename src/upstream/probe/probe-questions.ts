@@ -1,20 +1,20 @@
 /**
- * The questions of a probe: a fixed list of types that only read. Nothing that a server answers adds a
- * type to it.
+ * The questions of a probe: a fixed list of types that only read. No answer of a server can add a
+ * type.
  */
 import type { QuestionBody } from '../../info/question.ts';
 
 export interface ProbeSubject {
   /** In lower case. */
   readonly user: string;
-  /** A market that is traded; undefined until markets are known. */
+  /** A traded market; undefined until markets are known. */
   readonly coin: string | undefined;
   /** This machine's clock, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** One tier with a maximum leverage of 3: every exchange has it. */
+/** The table with one tier of maximum leverage 3: every exchange has it. */
 const SINGLE_TIER = 3;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ const ofUser: FieldsOf = ({ user }) => ({ user });
 const ofCoin: FieldsOf = ({ coin }) => (coin === undefined ? undefined : { coin });
 const lastHour: FieldsOf = ({ nowMs }) => ({ startTime: nowMs - HOUR_MS });
 
-/** All of these, whatever they need: undefined if one is not known. */
+/** Combines the fields of all parts; undefined if the value of one part is not known. */
 function both(...parts: readonly FieldsOf[]): FieldsOf {
   return (subject) => {
     const fields = parts.map((part) => part(subject));
@@ -34,7 +34,9 @@ function both(...parts: readonly FieldsOf[]): FieldsOf {
   };
 }
 
-/** In the order in which they are asked: what a follower needs comes first. */
+/**
+ * In the order in which the questions are asked. The questions that a follower needs come first.
+ */
 const QUESTIONS: ReadonlyMap<string, FieldsOf> = new Map([
   ['perpDexs', none],
   ['allPerpMetas', none],
@@ -76,7 +78,7 @@ export function listProbeTypes(): string[] {
   return [...QUESTIONS.keys()];
 }
 
-/** Undefined if the question needs what is not known. */
+/** Undefined if the question needs a value that is not known. */
 export function makeProbeQuestion(type: string, subject: ProbeSubject): QuestionBody | undefined {
   const fields = QUESTIONS.get(type)?.(subject);
   return fields === undefined ? undefined : { type, ...fields };

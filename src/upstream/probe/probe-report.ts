@@ -1,4 +1,4 @@
-/** What a probe has found: the report, and its text for people. */
+/** The report of a probe, and its text for people. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
@@ -9,27 +9,27 @@ import type { SubscriptionRow } from './probe-push.ts';
 
 export interface QuestionRow {
   readonly question: QuestionBody;
-  /** `not asked` where the time was over, or what the question needs was not known. */
+  /** `not asked` if the time was over, or if a value that the question needs was not known. */
   readonly answered: 'yes' | 'no' | 'not asked';
   readonly status: number | undefined;
   /** Why there is no answer. */
   readonly reason: string | undefined;
   readonly ms: number | undefined;
   readonly bytes: number | undefined;
-  /** From the answer's `time` to this machine's clock; undefined if it has none. */
+  /** Time from the answer's `time` to this machine's clock; undefined if the answer has no time. */
   readonly ageMs: number | undefined;
-  /** Undefined if we have no schema of the answer, or there is no answer. */
+  /** The comparison with our schema; undefined if we have no schema, or there is no answer. */
   readonly form: AnswerForm | undefined;
-  /** What our reader refuses; undefined if it reads the answer, or there is no reader. */
+  /** Why our reader refuses the answer; undefined if it reads the answer, or there is no reader. */
   readonly unreadable: string | undefined;
 }
 
 export interface AccountRow {
   readonly dex: string;
-  /** Figures that were compared with ours. */
+  /** Number of figures that were compared with ours. */
   readonly figures: number;
   readonly differing: readonly Mismatch[];
-  /** Why they could not be compared. */
+  /** Why the figures could not be compared. */
   readonly reason: string | undefined;
   readonly amounts: PrintedAmounts;
 }
@@ -42,15 +42,20 @@ export interface ProbeReport {
   readonly seconds: number;
   /** False if the probe was stopped before its time. */
   readonly isComplete: boolean;
-  /** Whose account was asked for. */
+  /** The user whose account was read. */
   readonly user: string;
   readonly weight: { readonly spent: number; readonly perMinute: number };
   readonly questions: readonly QuestionRow[];
   readonly subscriptions: readonly SubscriptionRow[];
   readonly accounts: readonly AccountRow[];
-  /** Of repeated account answers, by this machine's clock and by the `Date` of the responses. */
+  /**
+   * Ages of repeated account answers, by this machine's clock and by the `Date` of the responses.
+   */
   readonly ages: { readonly byClock: Spread | undefined; readonly byDate: Spread | undefined };
-  /** Of the clock of the server, ahead of this machine's; whole seconds, so it is rough. */
+  /**
+   * How far the server's clock is ahead of this machine's clock. Rough, since `Date` has whole
+   * seconds.
+   */
   readonly dateAheadMs: number | undefined;
   readonly limits: {
     readonly status429: number;

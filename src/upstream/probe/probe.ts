@@ -1,6 +1,7 @@
 /**
- * Finds out what a server that speaks our interface has, in which form, how often and how fresh: with one
- * connection for questions and one for push, within a small budget, and with questions that only read.
+ * Finds out which questions and subscriptions of our interface a server supports, in which form,
+ * how often and how fresh. It uses one connection for questions and one for push, a small budget,
+ * and only questions that read.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -18,20 +19,20 @@ import type { ProbePush } from './probe-push.ts';
 import { listProbeTypes, makeProbeQuestion } from './probe-questions.ts';
 import type { AccountRow, ProbeReport, QuestionRow } from './probe-report.ts';
 
-/** How often an account is asked for again, for the age of its answer. */
+/** How often an account is asked for again, to measure the age of its answer. */
 const AGE_INTERVAL_MS = 10_000;
 const ACCOUNT = 'clearinghouseState';
 const TRADED_COINS = 2;
-/** Asked before accounts are compared: dexes and markets are known then. */
+/** Accounts are compared after this question: dexes and markets are known then. */
 const ACCOUNTS_AFTER = 'metaAndAssetCtxs';
-/** Of whom an account is asked for if no user is given: the exchange answers with zeros. */
+/** The user whose account is read if no user is given: the exchange answers with zeros. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 const MINUTE_MS = 60_000;
 
 export interface ProbeOptions {
   readonly program: string;
   readonly origin: string;
-  /** Undefined to ask for nobody's account. */
+  /** Undefined to read no user's account. */
   readonly user: Address | undefined;
   readonly durationMs: number;
   /** Weight a minute. */
@@ -62,7 +63,10 @@ export class Probe {
     this.#startMs = options.clock.nowMs();
   }
 
-  /** Resolves with the report when the time is over, or with what is known when the signal aborts. */
+  /**
+   * Resolves with the report when the time is over, or with the partial report when the signal
+   * aborts.
+   */
   async run(signal: AbortSignal): Promise<ProbeReport> {
     const { client, durationMs, wallMs } = this.#options;
     const startedAt = new Date(wallMs()).toISOString();
@@ -124,7 +128,7 @@ export class Probe {
 
   /** The age of an answer that has a time. */
   #noteAge(type: string, { json, receivedMs, dateMs }: ProbeAnswer): number | undefined {
-    // A Date has whole seconds, so that it is half a second early on average.
+    // A Date has whole seconds, so it is half a second early on average.
     if (dateMs !== undefined) this.#dateAheadMs = Math.round(dateMs + 500 - receivedMs);
     const time = isJsonObject(json) ? json['time'] : undefined;
     if (typeof time !== 'number' || !Number.isSafeInteger(time)) return undefined;

@@ -1,4 +1,4 @@
-/** A block as a line of NDJSON, put together event by event within the limit of a line. */
+/** Builds a block as a line of NDJSON, event by event, within the maximum length of a line. */
 
 import type { BlockHead, WireEvent } from '../../../events/event.ts';
 
@@ -16,7 +16,10 @@ export class BlockLine {
     this.#bytes = this.#frameBytes;
   }
 
-  /** All of the events, or none: the line is full, or they would not even fit into an empty one. */
+  /**
+   * Adds all of the events or none. `full`: the line has no room for them. `too_large`: even an
+   * empty line would have no room.
+   */
   add(events: readonly WireEvent[]): 'added' | 'full' | 'too_large' {
     const texts = events.map((event) => JSON.stringify(event));
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
@@ -27,7 +30,7 @@ export class BlockLine {
     return 'added';
   }
 
-  /** Those of the line without events. */
+  /** The number of bytes of a line without events. */
   get #frameBytes(): number {
     return this.#head.length + CLOSE.length;
   }

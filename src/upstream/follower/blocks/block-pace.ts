@@ -1,4 +1,7 @@
-/** When the next block is written: as soon as there is something to write, but not within an interval. */
+/**
+ * Decides when the next block is written: as soon as there is something to write, but at most one
+ * block in an interval.
+ */
 
 import type { Clock } from '../../client/limits/clock.ts';
 
@@ -13,12 +16,12 @@ export class BlockPace {
     this.#intervalMs = intervalMs;
   }
 
-  /** Looks again whether there is something to write. */
+  /** Checks again whether there is something to write. */
   wake(): void {
     this.#wake();
   }
 
-  /** No block before the interval, or a longer pause, is over. */
+  /** Allows no block until the interval, or a longer pause, is over. */
   pause(pauseMs = this.#intervalMs): void {
     this.#nextMs = this.#clock.nowMs() + pauseMs;
   }

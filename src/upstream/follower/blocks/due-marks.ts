@@ -1,14 +1,18 @@
 /**
  * The latest marks, and which of them the next block records. Marks of markets in which a followed
- * account has a position are due as they come, each of the others once in an interval: at the
- * exchange's pace they would be most of what a ledger stores, and no account depends on them.
+ * account has a position are recorded as they arrive. Each other mark is recorded once in an
+ * interval: recorded as they arrive, these marks would be most of a ledger, although no account
+ * depends on them.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
 import type { Prices } from '../../dialect/mark-answers.ts';
 
 export interface DueMarksOptions {
-  /** How often a mark of a market without a position is recorded; 0 for as it comes. */
+  /**
+   * Interval at which a mark of a market without a position is recorded; 0 to record each mark as
+   * it arrives.
+   */
   readonly everyMs: number;
   readonly clock: Clock;
 }
@@ -18,14 +22,17 @@ export class DueMarks {
   readonly #latest = new Map<string, number>();
   /** The coins of the positions of followed accounts. */
   readonly #held = new Set<string>();
-  /** True if a mark has come that is recorded as it comes. */
+  /** True if a mark has arrived that must be recorded at once. */
   #isNew = false;
-  /** All coins take turns, some with each block: many marks at once would fill pages of their own. */
+  /**
+   * All coins, in the order of their turns. Each block records the marks of some coins: many marks
+   * at once would fill whole pages of the database.
+   */
   readonly #coins: string[] = [];
   #place = 0;
-  /** Up to when the turns have been taken. */
+  /** Turns until this time have been taken. */
   #turnMs = Number.NEGATIVE_INFINITY;
-  /** How many coins have their turn in the block that was selected for last. */
+  /** Number of coins that take a turn in the block of the last `select`. */
   #selectedTurns = 0;
 
   constructor(options: DueMarksOptions) {
@@ -51,13 +58,16 @@ export class DueMarks {
     return isAnyFirst;
   }
 
-  /** The coins of all positions that followed accounts have now. */
+  /** Sets the coins of all positions that followed accounts have now. */
   setHeld(coins: ReadonlySet<string>): void {
     for (const coin of this.#held) if (!coins.has(coin)) this.#held.delete(coin);
     this.addHeld(coins);
   }
 
-  /** Coins of further positions. What came while they were seldom recorded is not in the ledger. */
+  /**
+   * Adds coins of further positions. Their latest marks may not be in the ledger, so the next block
+   * records them.
+   */
   addHeld(coins: Iterable<string>): void {
     for (const coin of coins) {
       if (this.#held.has(coin)) continue;
@@ -66,12 +76,15 @@ export class DueMarks {
     }
   }
 
-  /** Whether they need a block. Those that take turns wait for the next one. */
+  /** Whether marks need a block now. Marks that take turns wait for the next block. */
   get isDue(): boolean {
     return this.#isNew;
   }
 
-  /** Those that a block records now; also those of coins whose positions the same block opens. */
+  /**
+   * The marks that a block records now, including marks of coins whose positions the same block
+   * opens.
+   */
   select(opened: ReadonlySet<string>): Prices {
     this.#selectedTurns = this.#countTurns();
     if (this.#selectedTurns === this.#coins.length) return this.#latest;
@@ -91,7 +104,7 @@ export class DueMarks {
     return passedMs >= everyMs ? length : Math.floor((length * passedMs) / everyMs);
   }
 
-  /** All that was selected is in the block. */
+  /** Notes that all selected marks are in the block. */
   noteRecorded(): void {
     this.#isNew = false;
     const { everyMs, clock } = this.#options;
@@ -102,7 +115,7 @@ export class DueMarks {
     this.#place = length === 0 ? 0 : (this.#place + turns) % length;
   }
 
-  /** A block was refused: what it had is due again. */
+  /** Notes that a block was refused: its marks are due again. */
   noteRefused(): void {
     this.#isNew = true;
     this.#turnMs = Number.NEGATIVE_INFINITY;

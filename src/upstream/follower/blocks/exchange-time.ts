@@ -1,17 +1,19 @@
 /**
- * The exchange's time, as its answers and trades tell it. Blocks carry the latest one that was told,
- * never this machine's; ages are measured against an estimate of what it is now.
+ * The exchange's time, from the times in its answers and trades. A block has the latest of these
+ * times, never this machine's time. Ages are measured against an estimate of the exchange's present
+ * time.
  *
- * Time never goes back, so a single wrong time ahead would make everything after it look old. A time
- * that is ahead of the estimate is therefore believed only if the heartbeat is told so too, twice in a
- * row: no account can make the time leap. With `--ahead-max 0` every time is believed.
+ * Time never goes back, so one wrong time in the future would make all later times look old. A time
+ * that is ahead of the estimate is trusted only if the heartbeat also receives such a time, twice
+ * in a row. So no single account can make the time jump. With `--ahead-max 0` every time is
+ * trusted.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
 
-/** How far a time may be ahead of the estimate. */
+/** Maximum difference of a time ahead of the estimate. */
 const AHEAD_MS_MAX = 10_000;
-/** For how long a sample counts for the estimate. */
+/** How long a sample is used for the estimate. */
 const SAMPLE_MS = 60_000;
 
 export interface ExchangeTimeOptions {
@@ -26,35 +28,38 @@ export class ExchangeTime {
   readonly #options: ExchangeTimeOptions;
   #latest = 0;
   #notedMs: number | undefined;
-  /** The largest difference to our clock, in this period and in the one before it. */
+  /** The largest difference to our clock, in the current period and in the previous period. */
   #offset: number | undefined;
   #offsetBefore: number | undefined;
   #periodMs = 0;
-  /** A time that the heartbeat was told, too far ahead to be believed alone. */
+  /**
+   * A time that the heartbeat received and that is too far ahead to be trusted without
+   * confirmation.
+   */
   #unconfirmed: number | undefined;
-  /** Why the heartbeat was told no time, since a time was last believed. */
+  /** Why the heartbeat received no time, since the last trusted time. */
   #failure: string | undefined;
 
   constructor(options: ExchangeTimeOptions) {
     this.#options = options;
   }
 
-  /** The latest time that was told; 0 before the first. */
+  /** The latest trusted time; 0 before the first. */
   get latest(): number {
     return this.#latest;
   }
 
-  /** How long ago any time was told; undefined before the first. */
+  /** Age of the last trusted message with a time; undefined before the first. */
   get quietMs(): number | undefined {
     return this.#notedMs === undefined ? undefined : this.#options.clock.nowMs() - this.#notedMs;
   }
 
-  /** Whether a time that is told can be judged. */
+  /** Whether a received time can be checked. */
   get isKnown(): boolean {
     return this.#options.aheadMsMax === 0 || this.now !== undefined;
   }
 
-  /** Why the time is not known, if it was asked for in vain. */
+  /** Why the time is not known, if a question for the time failed. */
   get failure(): string | undefined {
     return this.#failure;
   }
@@ -63,18 +68,23 @@ export class ExchangeTime {
     this.#failure = reason;
   }
 
-  /** What the exchange's time is now, in whole milliseconds, if it runs as fast as ours; undefined before the first. */
+  /**
+   * The exchange's present time in whole milliseconds, if its clock runs as fast as ours; undefined
+   * before the first time.
+   */
   get now(): number | undefined {
     const offset = this.#largestOffset;
     return offset === undefined ? undefined : Math.floor(this.#options.clock.nowMs() + offset);
   }
 
-  /** Takes a time that was told just now; returns why it is not believed, if it is not. */
+  /**
+   * Takes a time that was just received. Returns why it is not trusted; undefined if it is trusted.
+   */
   note(time: number): string | undefined {
     return this.#findFault(time) ?? this.#believe(time);
   }
 
-  /** As `note`, for the heartbeat. */
+  /** As `note`, for a time that the heartbeat has asked for. */
   noteAsked(time: number): string | undefined {
     const fault = this.#findFault(time);
     const before = this.#unconfirmed;

@@ -1,6 +1,7 @@
 /**
- * What was learned from the upstream and is not in the ledger yet: markets, the latest marks, accounts,
- * delegations, the auction. A block takes what differs from the ledger at that moment.
+ * Changes that were received from the upstream and are not in the ledger yet: markets, the latest
+ * marks, accounts, delegations, the auction. A block takes what differs from the ledger at that
+ * moment.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -17,16 +18,18 @@ import {
 import { BlockLine } from './block-line.ts';
 import { DueMarks } from './due-marks.ts';
 
-/** A block is written for the time alone if nothing else has been for so long. */
+/** If no block was written for this time, a block is written only for its time. */
 const TIME_STEP_MS = 1_000;
-/** Prices in one event; a block of them is well below the limit of a line. */
+/**
+ * Maximum number of prices in one event. Such an event is well below the maximum length of a line.
+ */
 const PRICES_MAX = 500;
-/** How long the markets of a dex wait for the price of one of them. */
+/** How long the new markets of a dex wait for a first price. */
 const UNPRICED_MS_MAX = 3_000;
-/** Maximum number of refused events remembered, so that they are not offered again. */
+/** Maximum number of refused events that are remembered, so that they are not tried again. */
 const REFUSED_MAX = 1_000;
 
-/** The height at which the ledger got it, or why it was refused. */
+/** The height at which the change is in the ledger, or why the change was refused. */
 export type RecordOutcome = { readonly height: number } | { readonly refusal: string };
 
 const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
@@ -34,30 +37,36 @@ const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
 /** Events that are recorded together or not at all. */
 interface Unit {
   readonly events: readonly WireEvent[];
-  /** Undefined for what is derived anew for each block. */
+  /** Undefined for events that are derived again for each block. */
   readonly pending?: Pending;
 }
 
-/** The latest of something that was learned, and those who wait until it is recorded. */
+/** The latest version of a change, and the callers that wait until it is recorded. */
 interface Pending {
   readonly key: string;
-  /** The events that bring the ledger up to it; none if it is there already. */
+  /** The events that bring the ledger up to the change; none if the ledger is already there. */
   describe(ledger: StateView): readonly WireEvent[];
   readonly waiting: ((outcome: RecordOutcome) => void)[];
 }
 
 export interface TakenBlock {
   readonly line: Buffer;
-  /** To be called when the ledger's state has the block. */
+  /** The caller calls this when the ledger's state has the block. */
   applied(height: number): void;
-  /** To be called if it does not apply; names what is dropped, undefined if the whole block failed. */
+  /**
+   * The caller calls this if the block does not apply. Returns the name of the dropped change;
+   * undefined if the whole block failed.
+   */
   refused(error: BlockError): string | undefined;
 }
 
 export interface PendingChangesOptions {
   /** Maximum size of a block's line. */
   readonly lineBytesMax: number;
-  /** How often marks of markets without a position are recorded; 0 for as they come. */
+  /**
+   * Interval at which marks of markets without a position are recorded; 0 to record each mark as it
+   * arrives.
+   */
   readonly marksEveryMs: number;
   readonly clock: Clock;
 }
@@ -103,7 +112,7 @@ export class PendingChanges {
     this.changed();
   }
 
-  /** Takes the place of what was learned under the same key and is not recorded yet. */
+  /** Adds a change. It replaces an unrecorded change with the same key. */
   put(key: string, describe: Pending['describe']): Promise<RecordOutcome> {
     if (this.#isClosed) return Promise.resolve(CLOSED);
     return new Promise((resolve) => {
@@ -113,7 +122,7 @@ export class PendingChanges {
     });
   }
 
-  /** Whether something was learned under the key that is not recorded yet. */
+  /** Whether a change with this key is not recorded yet. */
   has(key: string): boolean {
     return this.#pending.has(key);
   }
@@ -126,8 +135,8 @@ export class PendingChanges {
   }
 
   /**
-   * The next block, with as much as a line can hold; undefined if there is nothing to write. The first
-   * one of a ledger is written at once: from then on it is partial.
+   * The next block, with as many changes as a line has room for; undefined if there is nothing to
+   * write. The first block of a ledger is written at once, since it makes the ledger partial.
    */
   takeBlock(ledger: StateView, latestTime: number): TakenBlock | undefined {
     this.#hasStarted = true;
@@ -150,7 +159,7 @@ export class PendingChanges {
     };
   }
 
-  /** False if the line is full before everything is in it. */
+  /** False if the line is full before all changes are in it. */
   #fill(block: BlockLine, taken: Unit[], ledger: StateView): boolean {
     const listed = new Set<unknown>();
     for (const unit of this.#units(ledger)) {
@@ -163,7 +172,7 @@ export class PendingChanges {
     return true;
   }
 
-  /** False if the line is full; a unit that no line could hold is dropped. */
+  /** False if the line is full. A unit that is too large for any line is dropped. */
   #add(block: BlockLine, unit: Unit, taken: Unit[]): boolean {
     const added = block.add(unit.events);
     if (added === 'added') taken.push(unit);
@@ -189,7 +198,8 @@ export class PendingChanges {
     const dexes = describeNewDexes(ledger, this.#directory);
     const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.marks.latest);
     const held = this.#findHeld(waiting);
-    // Lists before markets: with the first market, the ledger has the order of all.
+    // Lists come before markets, so that the ledger knows the order of all markets when the first
+    // is added.
     const lists = describeListChanges(ledger, this.#directory);
     for (const event of [...dexes, ...lists, ...events]) {
       const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
@@ -198,8 +208,8 @@ export class PendingChanges {
   }
 
   /**
-   * Dexes whose new markets wait for the price of one of them: the order in which they are listed is
-   * the order of the exchange, by which clients number them.
+   * Dexes whose new markets wait for a first price. Markets must be listed in the order of the
+   * exchange, because clients number markets by this order.
    */
   #findHeld(coins: readonly string[]): ReadonlySet<unknown> {
     const nowMs = this.#options.clock.nowMs();
@@ -226,7 +236,7 @@ export class PendingChanges {
     }
   }
 
-  /** Nothing more will be recorded. */
+  /** Ends the waiting callers: no more changes are recorded. */
   close(): void {
     this.#isClosed = true;
     for (const pending of [...this.#pending.values()]) {
@@ -242,7 +252,7 @@ export class PendingChanges {
   #settle(units: readonly Unit[], outcome: RecordOutcome): void {
     for (const { pending } of units) {
       if (pending === undefined) continue;
-      // A newer one may have taken its place meanwhile.
+      // A newer change may have replaced this change in the meantime.
       if (this.#pending.get(pending.key) === pending) this.#pending.delete(pending.key);
       for (const resolve of pending.waiting) resolve(outcome);
     }
@@ -264,7 +274,9 @@ export class PendingChanges {
   }
 }
 
-/** The coins of the positions that the units' accounts have: they are valued with current marks. */
+/**
+ * The coins of the positions in the units' accounts. These positions are valued with current marks.
+ */
 function listOpened(units: readonly Unit[]): Set<string> {
   const accounts = units.flatMap(({ events }) => events.filter(({ type }) => type === 'account'));
   return new Set(accounts.flatMap((account) => positionsOf(account).map(({ coin }) => coin)));
@@ -278,7 +290,7 @@ function isListed({ markets }: StateView, coin: unknown): boolean {
   return markets.findMarket(String(coin)) !== undefined;
 }
 
-/** Whether all coins of an account are in the ledger, or in the block before it. */
+/** Whether all coins of an account are in the ledger, or earlier in the same block. */
 function areCoinsListed(
   { events }: Unit,
   ledger: StateView,

@@ -1,4 +1,4 @@
-/** Keeps the deployment auction: reads it again at an interval. */
+/** Keeps the deployment auction current: reads it at an interval. */
 
 import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
@@ -10,7 +10,9 @@ import type { FollowAudit } from '../follow-audit.ts';
 import { PeriodicTask } from '../periodic-task.ts';
 
 const INTERVAL_MS = 60_000;
-/** How often to look whether the exchange's time is known, by which the answer is checked. */
+/**
+ * How often to check whether the exchange's time is known. The answer is checked against this time.
+ */
 const TIME_WAIT_MS = 1_000;
 
 export interface AuctionKeeperOptions {

@@ -1,4 +1,7 @@
-/** A pushed frame of `fastAssetCtxs`: compressed from an exchange, as it is from another perpinfo. */
+/**
+ * Reads a pushed frame of `fastAssetCtxs`: compressed if it comes from an exchange, plain JSON if
+ * it comes from another perpinfo.
+ */
 
 import { InflateError, readInflatedJson } from '../../client/answers/inflated-json.ts';
 import { DialectError } from '../../dialect/dialect.ts';

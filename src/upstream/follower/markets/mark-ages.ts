@@ -1,29 +1,29 @@
 /**
- * How old marks are. An answer about a dex tells all of its marks. So does a connection that has pushed
- * them once: it pushes what changes, and what it does not repeat is as it was. The answer about an
- * account tells those of its positions.
+ * The ages of marks. An answer about a dex has all marks of the dex. A push connection that has
+ * delivered all marks once keeps them current: it pushes changes, and marks that it does not repeat
+ * are unchanged. An answer about an account has the marks of its positions.
  */
 
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
 export class MarkAges {
-  /** When the marks of a dex were last told as a whole, by our clock. */
+  /** When all marks of a dex were last received, by our clock. */
   readonly #dexMs = new Map<string, number>();
   readonly #coinMs = new Map<string, number>();
-  /** The dexes whose marks the push connection has brought as a whole. */
+  /** The dexes of which the push connection has delivered all marks. */
   readonly #pushedDexes = new Set<string>();
   #pushedMs = NEVER_MS;
   #forgottenMs = NEVER_MS;
 
-  /** What was pushed until now may have changed unseen. */
+  /** Notes that pushed marks may have changed without a message. */
   forgetPushed(nowMs: number): void {
     this.#forgottenMs = nowMs;
     this.#pushedDexes.clear();
   }
 
   /**
-   * Marks of these dexes were pushed: all of them if the message is whole. Others complete what was
-   * told as a whole since the connection can have missed nothing.
+   * Notes that marks of these dexes were pushed: all marks of the dex if `isWhole`. Other frames
+   * keep a dex current if all its marks were received since the last gap of the connection.
    */
   notePushed(dexes: Iterable<string>, isWhole: boolean, nowMs: number): void {
     for (const dex of dexes) {
@@ -42,17 +42,17 @@ export class MarkAges {
     this.#coinMs.set(coin, nowMs);
   }
 
-  /** When marks of the dex were last pushed, if the connection pushes them. */
+  /** When marks were last pushed, if the connection keeps the dex current. */
   pushedMs(dex: string): number {
     return this.#pushedDexes.has(dex) ? this.#pushedMs : NEVER_MS;
   }
 
-  /** When the marks of the dex were last told as a whole; undefined if they never were. */
+  /** When all marks of the dex were last received; undefined if never. */
   dexMs(dex: string): number | undefined {
     return this.#dexMs.get(dex);
   }
 
-  /** When the mark of a coin of the dex was last told; undefined if it never was. */
+  /** When the mark of a coin of the dex was last received; undefined if never. */
   coinMs(dex: string, coin: string): number | undefined {
     const [whole, own] = [this.#dexMs.get(dex), this.#coinMs.get(coin)];
     if (whole === undefined || own === undefined) return whole ?? own;

@@ -1,16 +1,16 @@
 /**
- * The push channels that bring marks, best first: which one is subscribed to, and whether it still
- * brings them. A channel that is refused, stays silent or brings frames that cannot be read makes room
- * for the next one, and is tried again on a later connection, or after an hour.
+ * The push channels that deliver marks, best first: which channel is subscribed to, and whether it
+ * still delivers marks. A channel that is refused, stays silent or sends unreadable frames is
+ * replaced by the next channel. It is tried again on a later connection, or after an hour.
  */
 
 interface MarkChannel {
   readonly type: 'fastAssetCtxs' | 'allDexsAssetCtxs';
   /** How long the marks of a frame are current. */
   readonly currentMs: number;
-  /** How long a frame may take to come, the first one too. */
+  /** Maximum time until the next frame, also for the first frame. */
   readonly silentMsMax: number;
-  /** False if a frame has only what has changed since the one before it. */
+  /** False if a frame has only the marks that have changed since the frame before. */
   readonly isEachWhole: boolean;
 }
 
@@ -18,25 +18,28 @@ const CHANNELS: readonly MarkChannel[] = [
   { type: 'fastAssetCtxs', currentMs: 10_000, silentMsMax: 15_000, isEachWhole: false },
   { type: 'allDexsAssetCtxs', currentMs: 20_000, silentMsMax: 45_000, isEachWhole: true },
 ];
-/** Marks that were asked for are current for so long. */
+/** How long marks from an answer are current. */
 const ANSWER_CURRENT_MS = 10_000;
-/** A channel that was left is tried again after this time, on a new connection and on the same one. */
+/**
+ * A channel that was left is tried again after these times: on a new connection, and on the same
+ * connection.
+ */
 const RETRY_OPENED_MS = 600_000;
 const RETRY_MS = 3_600_000;
-/** A second unreadable frame within this time, and the channel is left. */
+/** If a second frame is unreadable within this time, the channel is left. */
 const UNREADABLE_MS = 600_000;
-/** How long a connection has to bring its first marks before they are asked for. */
+/** How long a connection has time to deliver its first marks before the follower asks for them. */
 const PUSH_GRACE_MS = 2_000;
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
 export class MarkChannels {
   #index = 0;
   #connection: 'opening' | 'open' | 'lost' = 'opening';
-  /** True until the subscription has brought a frame. */
+  /** True until the subscription has delivered a frame with all marks. */
   #isFirst = true;
-  /** True if the frames that come may still be those of the subscription before this one. */
+  /** True if arriving frames may still belong to the previous subscription. */
   #isUnconfirmed = false;
-  /** Since when a frame is awaited. */
+  /** Since when the next frame is awaited. */
   #awaitedMs: number;
   #graceUntilMs: number;
   #leftMs = NEVER_MS;
@@ -59,12 +62,14 @@ export class MarkChannels {
     return CHANNELS[this.#index];
   }
 
-  /** Whether the connection is open, and its channel may bring its first frame yet. */
+  /** Whether the connection is open, and the first frame of its channel is still awaited. */
   get isAwaited(): boolean {
     return this.#connection === 'open' && this.#isFirst && this.#channel !== undefined;
   }
 
-  /** Whether asking makes no sense yet, since the connection is about to bring all marks. */
+  /**
+   * Whether it is too early to ask for marks, since the connection is about to deliver all marks.
+   */
   isInGrace(nowMs: number): boolean {
     const isPossible = this.#channel !== undefined && this.#connection !== 'lost';
     return isPossible && nowMs < this.#graceUntilMs;
@@ -81,7 +86,7 @@ export class MarkChannels {
     this.#connection = 'lost';
   }
 
-  /** Frames are awaited from now on: the subscription is new, or could not be made before. */
+  /** Starts to wait for frames: the subscription is new, or was not possible before. */
   await(nowMs: number): void {
     this.#isFirst = true;
     this.#awaitedMs = nowMs;
@@ -93,8 +98,9 @@ export class MarkChannels {
   }
 
   /**
-   * A frame was read: true if it has all marks, undefined if it says nothing about them. One without
-   * marks says that none has changed, if it is one of those that have only what has changed.
+   * Notes that a frame was read. True if it has all marks, false if it has changed marks, undefined
+   * if it says nothing about marks. On a channel that pushes changes, a frame without marks says
+   * that no mark has changed.
    */
   noteFrame(nowMs: number, hasMarks: boolean): boolean | undefined {
     const isWhole = this.#channel?.isEachWhole || (this.#isFirst && !this.#isUnconfirmed);
@@ -105,8 +111,8 @@ export class MarkChannels {
   }
 
   /**
-   * A frame could not be read. What has changed in it is lost, so the channel has to begin anew: true
-   * if it should be subscribed to once more, or the next one.
+   * Notes that a frame could not be read. Its changes are lost, so the channel must start again:
+   * true if this channel or the next channel should be subscribed to.
    */
   noteUnreadable(nowMs: number): boolean {
     if (this.#channel?.isEachWhole) return false;
@@ -120,7 +126,7 @@ export class MarkChannels {
     return true;
   }
 
-  /** Goes on to the next channel. */
+  /** Continues with the next channel. */
   leave(nowMs: number): void {
     this.#index++;
     this.#leftMs = nowMs;
@@ -128,7 +134,10 @@ export class MarkChannels {
     this.await(nowMs);
   }
 
-  /** True if another channel is to be subscribed to: this one is silent, or a better one is due. */
+  /**
+   * Switches the channel if this channel is silent, or if a better channel is due again; true if
+   * the subscription must change.
+   */
   switch(nowMs: number): boolean {
     if (this.#connection !== 'open') return false;
     const channel = this.#channel;

@@ -1,6 +1,7 @@
 /**
- * Keeps the marks: pushed if the upstream pushes them, else asked for, else taken from the answers
- * about accounts. Each way is used only while the better ones bring nothing.
+ * Keeps the marks current. Marks are pushed if the upstream pushes them, otherwise read by
+ * questions, otherwise taken from answers about accounts. A source is used only while the better
+ * sources deliver nothing.
  */
 
 import type { UpstreamWeights } from '../../../info/upstream-weights.ts';
@@ -27,10 +28,16 @@ import { UnlistedCoins } from './unlisted-coins.ts';
 
 /** A question that the upstream does not know is tried again after this time. */
 const REFUSED_MS = 600_000;
-/** A question about a dex that fails is asked again, later each time, up to REFUSED_MS. */
+/**
+ * A question about a dex that fails is asked again after longer and longer delays, up to
+ * REFUSED_MS.
+ */
 const RETRY_FIRST_MS = 1_000;
 const POLL_MS_MIN = 1_000;
-/** How often to look whether marks may be asked for: markets are known, and none are pushed yet. */
+/**
+ * How often to check whether marks may be asked for: only if markets are known, and no marks are
+ * pushed yet.
+ */
 const WAIT_MS = 100;
 /** The part of the budget that asking for marks may use. */
 const POLL_SHARE = 1 / 6;
@@ -49,7 +56,7 @@ export interface MarkKeeperOptions {
   readonly clock: Clock;
   /** The dexes whose marks are needed. */
   listDexes(): readonly string[];
-  /** The coins of the positions of those who are followed, by dex. */
+  /** The coins of the positions of followed accounts, by dex. */
   listCoins(): ReadonlyMap<string, Iterable<string>>;
   /** Called when the wanted subscription has changed. */
   resubscribe(): void;
@@ -66,9 +73,12 @@ export class MarkKeeper {
   readonly #polling: PeriodicTask;
   readonly #channels: MarkChannels;
   #isDropped = false;
-  /** When the upstream last did not know the question for marks, which it has never answered. */
+  /**
+   * When the upstream last refused the question for marks as unknown. Only set for an upstream that
+   * has never answered this question.
+   */
   #unknownMs = NEVER_MS;
-  /** By dex, when marks that could not be read are asked for again. */
+  /** By dex: when marks that could not be read are asked for again. */
   readonly #retries = new Map<string, Retry>();
   #failure: string | undefined;
   #hasAnswered = false;
@@ -89,7 +99,7 @@ export class MarkKeeper {
     });
   }
 
-  /** Of the oldest mark that is needed; undefined before the first. */
+  /** Age of the oldest mark that is needed; undefined before the first mark. */
   get ageMs(): number | undefined {
     const { clock, listDexes } = this.#options;
     const told = listDexes().flatMap((dex) => this.#listTold(dex));
@@ -97,26 +107,29 @@ export class MarkKeeper {
     return known.length === 0 ? undefined : clock.nowMs() - Math.min(...known);
   }
 
-  /** When marks of a dex were told: those of positions, or all of them if there is no position. */
+  /**
+   * When marks of a dex were received: the marks of positions, or all marks if there is no
+   * position.
+   */
   #listTold(dex: string): (number | undefined)[] {
     const coins = [...(this.#options.listCoins().get(dex) ?? [])];
     if (coins.length === 0) return [this.#ages.dexMs(dex)];
     return coins.map((coin) => this.#ages.coinMs(dex, coin));
   }
 
-  /** Whether the upstream tells marks, as far as anyone can say: else they come with accounts. */
+  /** Whether the upstream reports marks, as far as we know. Otherwise marks come from accounts. */
   get isSource(): boolean {
     return this.#unknownMs === NEVER_MS;
   }
 
-  /** Why marks were not read the last time that they were asked for. */
+  /** Why the last question for marks failed. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
   /**
-   * The push subscription that brings marks, if there is one left to try. Not before the markets are
-   * read: prices of unread markets are lost, and only the first message has all of them.
+   * The push subscription for marks, if a channel is left to try. It waits until the markets are
+   * read: prices of unknown markets are lost, and only the first message has all prices.
    */
   get subscription(): UpstreamSubscription | undefined {
     if (this.#options.pending.directory.universeOf(FIRST_DEX) === undefined) return undefined;
@@ -142,14 +155,14 @@ export class MarkKeeper {
     this.#channels.noteConfirmed(type);
   }
 
-  /** The upstream does not take the subscription. */
+  /** The upstream has refused the subscription. */
   noteRefused({ type }: UpstreamSubscription): void {
     if (type !== this.#channels.type) return;
     this.#channels.leave(this.#options.clock.nowMs());
     this.#options.resubscribe();
   }
 
-  /** Takes a pushed message; false if it is of another channel. */
+  /** Takes a pushed message; false if the message is of another channel. */
   take(channel: string, data: unknown): boolean {
     const { pending } = this.#options;
     if (channel !== 'fastAssetCtxs' && channel !== 'allDexsAssetCtxs') return false;
@@ -164,7 +177,7 @@ export class MarkKeeper {
   }
 
   #noteFrame(channel: string, prices: PriceReading['prices']): void {
-    // One may still come of a channel that was left.
+    // A frame of a channel that was left may still arrive.
     if (channel !== this.#channels.type) return;
     const nowMs = this.#options.clock.nowMs();
     const isWhole = this.#channels.noteFrame(nowMs, prices.size > 0);
@@ -173,7 +186,7 @@ export class MarkKeeper {
     this.#ages.notePushed(this.#dexesOf(prices), isWhole, nowMs);
   }
 
-  /** Subscribes anew, or to the next channel, where marks that have changed were lost. */
+  /** Subscribes again, or to the next channel, because changed marks were lost. */
   #noteUnreadable(channel: string): void {
     if (channel !== this.#channels.type) return;
     const nowMs = this.#options.clock.nowMs();
@@ -206,7 +219,7 @@ export class MarkKeeper {
     if (reading.prices.size > 0) pending.setPrices(reading.prices);
   }
 
-  /** An account was read: its marks are used where no better ones come. */
+  /** Takes the marks of an account's answer. They are used if no better source delivers marks. */
   offer(rows: AccountRows): void {
     const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -222,8 +235,8 @@ export class MarkKeeper {
   }
 
   /**
-   * Reads the marks of dexes that could not be read before: what was told of them meanwhile is lost,
-   * and without all marks their markets would be listed in the order in which the marks change.
+   * Reads the marks of dexes that are new. Earlier messages about these dexes are lost. Without all
+   * marks, their markets would be listed in the order in which marks change.
    */
   async readNew(dexes: readonly string[], directory: MarketDirectory): Promise<void> {
     for (const dex of dexes) {
@@ -253,7 +266,7 @@ export class MarkKeeper {
       const failure = await this.#ask(dex);
       if (failure !== undefined) failures.push(failure);
     }
-    // So that it is tried again soon, and not only at the next interval.
+    // An error makes the task try again soon, and not only at the next interval.
     if (failures.length > 0) throw new Error(failures.join('; '));
   }
 
@@ -265,7 +278,10 @@ export class MarkKeeper {
     return this.#options.pending.directory.markets.length > 0;
   }
 
-  /** Those needed, and each until it has told its marks: without, its markets cannot be listed. */
+  /**
+   * The needed dexes, and each dex whose marks are not known yet: without marks, its markets cannot
+   * be listed.
+   */
   get #dexesToAsk(): readonly string[] {
     const { pending, listDexes } = this.#options;
     const names = pending.directory.dexes.map(({ name }) => name);
@@ -275,7 +291,10 @@ export class MarkKeeper {
     );
   }
 
-  /** Marks of markets that are not known would be lost. */
+  /**
+   * Whether to ask for the marks of the dex now. Marks of unknown markets would be lost, so its
+   * markets must be known.
+   */
   #isDue(dex: string): boolean {
     const { pending, clock } = this.#options;
     if (!pending.directory.universeOf(dex)?.length) return false;
@@ -283,12 +302,12 @@ export class MarkKeeper {
     if (nowMs < (this.#retries.get(dex)?.atMs ?? NEVER_MS)) return false;
     const { currentMs, isAwaited } = this.#channels;
     if (nowMs - this.#ages.pushedMs(dex) < currentMs) return false;
-    // Half of it, since a timer that fires a moment early must not leave a dex out.
+    // Half of the interval, since a timer that fires slightly early must not skip a dex.
     const oldMs = Math.max(isAwaited ? currentMs : 0, this.#pollMs / 2);
     return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= oldMs;
   }
 
-  /** Reads the marks of a dex; returns why they could not be read, if it is worth another try. */
+  /** Reads the marks of a dex. Returns why they could not be read, if another try makes sense. */
   async #ask(
     dex: string,
     directory = this.#options.pending.directory,
@@ -300,7 +319,7 @@ export class MarkKeeper {
       const json = await upstream.ask({ type: QUESTION, dex }, { priority: 'upkeep' });
       this.#hasAnswered = true;
       this.#unknownMs = NEVER_MS;
-      // Marks that were pushed meanwhile are newer.
+      // Marks that were pushed in the meantime are newer.
       if (this.#ages.pushedMs(dex) >= askedMs) return undefined;
       return this.#takeAnswer(dex, readMetaAndAssetCtxs(json, dex, directory));
     } catch (error) {

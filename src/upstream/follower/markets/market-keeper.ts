@@ -1,4 +1,4 @@
-/** Keeps the directory of markets: reads dexes, markets and tiers again at an interval. */
+/** Keeps the directory of markets current: reads dexes, markets and margin tiers at an interval. */
 
 import type { StateView } from '../../../state/state.ts';
 import type { Asker } from '../../client/asker.ts';
@@ -25,11 +25,14 @@ import { PeriodicTask } from '../periodic-task.ts';
 
 const INTERVAL_MS = 60_000;
 /**
- * How often markets are read again for accounts that do not fit them: less and less often, as long as
- * that finds nothing new, or nothing that can be read.
+ * Minimum time between two reads of the markets for accounts that do not fit the known markets. The
+ * time grows while these reads find nothing new, or fail.
  */
 const REFRESH_MS_MIN = 2_000;
-/** How long each dex is asked for by itself where the question for all was of no use. */
+/**
+ * How long each dex is read with a separate question after the question for all dexes gave no
+ * usable answer.
+ */
 const ALL_METAS_RETRY_MS = 300_000;
 const ALL_METAS = { type: 'allPerpMetas' };
 const UPKEEP = { priority: 'upkeep' } as const;
@@ -43,7 +46,7 @@ export interface MarketKeeperOptions {
   readonly clock: Clock;
   /** Reads the marks of dexes that are new in the directory. */
   readMarks(dexes: readonly string[], directory: MarketDirectory): Promise<void>;
-  /** Called when the directory was read. */
+  /** Called after the directory was read. */
   updated(): void;
 }
 
@@ -53,14 +56,14 @@ export class MarketKeeper {
   #readMs: number | undefined;
   #reading: Promise<void> | undefined;
   #metas: ReadonlyMap<string, MetaListing> = new Map();
-  /** When the question for all dexes at once was last answered in no usable way. */
+  /** When the question for all dexes last gave no usable answer. */
   #allMetasFailedMs = Number.NEGATIVE_INFINITY;
   #hasDexes = false;
   #metasText = '';
   #triedMs = Number.NEGATIVE_INFINITY;
   #refreshMs = REFRESH_MS_MIN;
   #skipped: ReadonlySet<string> = new Set();
-  /** Metas that could not be read when all were asked for at once. */
+  /** Metas that could not be read in an answer for all dexes. */
   #oddMetas: OddElement[] = [];
 
   constructor(options: MarketKeeperOptions) {
@@ -74,12 +77,12 @@ export class MarketKeeper {
     });
   }
 
-  /** Undefined before the first time. */
+  /** Age of the directory; undefined before the first read. */
   get ageMs(): number | undefined {
     return this.#readMs === undefined ? undefined : this.#options.clock.nowMs() - this.#readMs;
   }
 
-  /** Reads the markets again, unless that was tried just before; never rejects. */
+  /** Reads the markets again, unless this was tried just before. Never rejects. */
   async refresh(): Promise<void> {
     const { clock, audit } = this.#options;
     if (clock.nowMs() - this.#triedMs < this.#refreshMs) return;
@@ -95,7 +98,7 @@ export class MarketKeeper {
     this.#refreshMs = isUseless ? Math.min(2 * this.#refreshMs, INTERVAL_MS) : REFRESH_MS_MIN;
   }
 
-  /** What of the upstream's lists cannot be used, and why. */
+  /** Elements of the upstream's lists that cannot be used, with the reasons. */
   get skipped(): readonly string[] {
     return [...this.#skipped];
   }
@@ -104,7 +107,7 @@ export class MarketKeeper {
     this.#task.stop();
   }
 
-  /** Reads that are wanted at the same time are one. */
+  /** Reads at the same time share one read. */
   #read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => {
       this.#reading = undefined;
@@ -121,7 +124,8 @@ export class MarketKeeper {
     this.#metasText = JSON.stringify([...this.#metas]);
     const directory = createDirectory(ledger, { dexes, metas: this.#metas });
     this.#reportSkipped([...this.#oddMetas, ...directory.skipped]);
-    // The marks of the first markets are told by the push connection's first message, or asked for.
+    // The marks of the first markets come with the push connection's first message, or are asked
+    // for.
     const found = [...this.#metas.keys()].filter((dex) => !known.has(dex));
     if (known.size > 0) await this.#options.readMarks(found, directory);
     pending.setDirectory(directory);
@@ -137,7 +141,8 @@ export class MarketKeeper {
       this.#hasDexes = true;
       return dexes;
     } catch (error) {
-      // A server that has told its dexes has not forgotten the question.
+      // A server that has answered this question before knows it, so the refusal has another
+      // reason.
       const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
       if (!isUnknown || this.#hasDexes) throw error;
       return ONLY_FIRST_DEX;
@@ -156,7 +161,7 @@ export class MarketKeeper {
     return this.#readEachMeta(dexes);
   }
 
-  /** A dex whose meta is odd keeps the markets that are known. */
+  /** A dex whose meta cannot be read keeps the markets that are known. */
   #withKnown(
     { dexes }: DexListings,
     metas: ReadonlyMap<string, MetaListing>,
@@ -182,7 +187,7 @@ export class MarketKeeper {
     }
   }
 
-  /** A dex that cannot be read keeps the markets that are known; the first one is needed. */
+  /** A dex that cannot be read keeps the markets that are known. The first dex must be readable. */
   async #readEachMeta({ dexes }: DexListings): Promise<ReadonlyMap<string, MetaListing>> {
     this.#oddMetas = [];
     const metas = new Map<string, MetaListing>();
@@ -211,7 +216,7 @@ export class MarketKeeper {
     }
   }
 
-  /** Each one once. */
+  /** Logs each skipped element once. */
   #reportSkipped(skipped: readonly SkippedListing[]): void {
     const lines = skipped.map(({ name, reason }) => `${name} is not listed here: ${reason}`);
     for (const line of lines) if (!this.#skipped.has(line)) this.#options.audit.warn(line);

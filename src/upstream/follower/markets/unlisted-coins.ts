@@ -1,6 +1,12 @@
-/** Coins that are pushed and not listed: of a new market, or of something that is no market here. */
+/**
+ * Coins that are pushed but not listed: coins of new markets, or of something that is not a perp
+ * market.
+ */
 
-/** How often the markets are read for one coin: the list may come a moment after the first price. */
+/**
+ * How often the markets are read because of one coin: the list may be updated a moment after the
+ * first price.
+ */
 const READS_MAX = 5;
 /** Maximum number of coins that are remembered. */
 const COINS_MAX = 2_000;
@@ -8,7 +14,7 @@ const COINS_MAX = 2_000;
 export class UnlistedCoins {
   readonly #reads = new Map<string, number>();
 
-  /** Whether the markets are worth reading for one of the coins. */
+  /** Whether the markets should be read because of one of the coins. */
   note(coins: readonly string[]): boolean {
     let isWorthIt = false;
     for (const coin of coins) {

@@ -1,4 +1,4 @@
-/** What the follower subscribes to: marks, the users who are asked for most, and trades. */
+/** The follower's subscriptions: marks, the users that clients ask for most, and trades. */
 
 import type { Clock } from '../../client/limits/clock.ts';
 import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
@@ -9,16 +9,16 @@ import type { MarkKeeper } from '../markets/mark-keeper.ts';
 import type { TradeCoverage } from './trade-coverage.ts';
 import { TradeRefusals } from './trade-refusals.ts';
 
-/** Of the 1,000 subscriptions that a connection may have, some are left for marks and users. */
+/** A connection may have 1,000 subscriptions. The rest is for marks and users. */
 const TRADES_MAX = 900;
-/** How long to wait for a refusal, if the upstream does not confirm what it takes. */
+/** How long to wait for a refusal from an upstream that does not confirm subscriptions. */
 const TRIAL_MS = 3_000;
-/** In place of a coin, for refusals while it is not known whether the upstream has trades. */
+/** Used in place of a coin for refusals, while it is not known whether the upstream has trades. */
 const ANY = '';
 
-/** What it needs of the push connection. */
+/** The part of the push connection that is used here. */
 export interface FollowPush {
-  /** What the upstream does not take. */
+  /** The subscriptions that the upstream does not accept. */
   readonly leftOut: readonly LeftOut[];
   subscribe(wanted: readonly UpstreamSubscription[]): void;
   close(): void;
@@ -32,7 +32,7 @@ export interface SubscriptionsOptions {
   readonly clock: Clock;
   /** Maximum number of users. */
   readonly usersMax: number;
-  /** The dexes of the accounts that are followed. */
+  /** The dexes of the followed accounts. */
   listDexes(): readonly string[];
 }
 
@@ -40,13 +40,16 @@ export class FollowSubscriptions {
   readonly #options: SubscriptionsOptions;
   #push: FollowPush | undefined;
   readonly #refusals: TradeRefusals;
-  /** When trades of one coin were subscribed to, to find out whether the upstream has any. */
+  /**
+   * When trades of one coin were subscribed to as a trial, to find out whether the upstream has
+   * trades.
+   */
   #trialMs: number | undefined;
-  /** It has had trades: one refusal does not mean that it has none. */
+  /** The upstream has had trades: a single refusal does not mean that it has none. */
   #hasTrades = false;
-  /** It confirms what it takes. */
+  /** The upstream confirms subscriptions. */
   #hasConfirmed = false;
-  /** This connection has brought something. */
+  /** This connection has delivered a message. */
   #isHeard = false;
   #isOpen = false;
   #trials = 0;
@@ -69,7 +72,7 @@ export class FollowSubscriptions {
     this.update();
   }
 
-  /** The connection has brought something. */
+  /** Notes that the connection has delivered a message. */
   noteHeard(): void {
     this.#isHeard = true;
     this.#options.coverage.noteHeard();
@@ -104,13 +107,16 @@ export class FollowSubscriptions {
     this.update();
   }
 
-  /** Called again and again: what was refused is tried again, and confirmations may be late. */
+  /**
+   * Called repeatedly: refused subscriptions are tried again, and missing confirmations are
+   * noticed.
+   */
   check(): void {
     if (this.#refusals.takeDue() || this.#isTrialOver) this.update();
     this.#options.coverage.check();
   }
 
-  /** Most important first. */
+  /** Sends the wanted subscriptions to the push connection, most important first. */
   update(): void {
     const marks = this.#options.marks.subscription;
     this.#push?.subscribe([
@@ -134,8 +140,8 @@ export class FollowSubscriptions {
   }
 
   /**
-   * Only dexes with followed accounts: other trades name no followed account. Only markets that the
-   * upstream trades: it closes the connection for a coin that it does not know.
+   * Trades of the dexes with followed accounts: other trades do not name a followed account. Only
+   * markets that the upstream trades: it closes the connection if it does not know a coin.
    */
   #listTrades(): UpstreamSubscription[] {
     const { pending, listDexes, clock, coverage } = this.#options;
@@ -151,20 +157,24 @@ export class FollowSubscriptions {
     this.#hasTrades ||= this.#isTrialOver;
     coverage.setNeeded(this.#hasTrades ? this.#withoutRefused(needed) : new Map());
     const chosen = this.#chooseCoins(coins);
-    // An upstream that confirms nothing is taken to bring what it does not refuse.
+    // If an upstream confirms nothing, we assume that it delivers everything that it does not
+    // refuse.
     if (this.#hasTrades && !this.#hasConfirmed)
       for (const coin of chosen) coverage.noteConfirmed(coin);
     return chosen.map((coin) => ({ type: 'trades', coin }));
   }
 
-  /** Whether what was subscribed to was not refused for so long that it will not be. */
+  /** Whether the trial subscription was not refused for so long that a refusal is unlikely. */
   get #isTrialOver(): boolean {
     if (this.#hasTrades || this.#hasConfirmed || !this.#isHeard) return false;
     const { clock } = this.#options;
     return this.#trialMs !== undefined && clock.nowMs() - this.#trialMs >= TRIAL_MS;
   }
 
-  /** One, until it is known that the upstream has trades: another one after each refusal. */
+  /**
+   * The coins whose trades to subscribe to. Until it is known that the upstream has trades: one
+   * coin, and another coin after each refusal.
+   */
   #chooseCoins(coins: readonly string[]): readonly string[] {
     if (this.#hasTrades) {
       return coins.filter((coin) => !this.#refusals.isWaiting(coin)).slice(0, TRADES_MAX);
@@ -174,8 +184,8 @@ export class FollowSubscriptions {
   }
 
   /**
-   * A dex without the coins that are refused again and again, or that close the connection, unless that
-   * is all of them.
+   * The coins of each dex, without those that are refused repeatedly or that close the connection.
+   * If this would leave no coin, all coins of the dex.
    */
   #withoutRefused(
     needed: ReadonlyMap<string, readonly string[]>,

@@ -1,10 +1,13 @@
-/** What the push connection leaves out, for /health and the metrics: without the addresses of users. */
+/**
+ * Describes the subscriptions that the push connection leaves out, for /health and the metrics,
+ * without the addresses of users.
+ */
 
 import type { FollowStatus } from '../../channel/wanted.ts';
 import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
 import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
 
-/** Maximum number that are named; the others are only counted. */
+/** Maximum number of subscriptions that are named. Further subscriptions are only counted. */
 const NAMED_MAX = 20;
 const USER = /0x[0-9a-f]{40}/gi;
 
@@ -18,7 +21,10 @@ export function describeLeftOut(leftOut: readonly LeftOut[]): FollowStatus['left
   return { count: leftOut.length, named };
 }
 
-/** Such as "trades xyz:GOLD", or "clearinghouseState xyz" of some user. */
+/**
+ * The type and the market or dex, such as "trades xyz:GOLD", or "clearinghouseState xyz" for a
+ * user.
+ */
 function nameSubscription({ type, coin, dex }: UpstreamSubscription): string {
   return [type, coin, dex].filter((text) => text !== undefined && text !== '').join(' ');
 }

@@ -1,4 +1,4 @@
-/** In place of the push connection, for an upstream that has none. */
+/** Replaces the push connection for an upstream that has none. */
 
 import type { PushHandler } from '../../client/push/upstream-push.ts';
 import type { UpstreamLog } from '../../client/upstream.ts';

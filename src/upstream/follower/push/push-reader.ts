@@ -1,4 +1,7 @@
-/** Reads what the upstream pushes: marks, trades of those who are followed, and whole accounts. */
+/**
+ * Reads the messages that the upstream pushes: marks, trades of followed accounts, and whole
+ * accounts.
+ */
 
 import { formatAddress } from '../../../exact/address.ts';
 import type { StateView } from '../../../state/state.ts';
@@ -44,7 +47,7 @@ export class PushReader {
 
   take(channel: string, data: unknown): void {
     if (this.#options.marks.take(channel, data)) return;
-    // In the first moments; what was missed is read.
+    // This only happens shortly after the start. Accounts that may have missed a trade are read.
     if (!this.#options.time.isKnown) return;
     if (channel === 'trades') this.#takeTrades(data);
     else if (ACCOUNT_CHANNELS.includes(channel)) this.#takeAccounts(channel, data);
@@ -87,7 +90,7 @@ export class PushReader {
     for (const { user, dex, answer } of named) this.#takeAccount(user, dex, answer);
   }
 
-  /** The message names the user, so that no second reading is needed to know whose it is. */
+  /** The message names the user, so no second read is necessary to know whose account it is. */
   #takeAccount(user: string, dex: string, answer: unknown): void {
     const { watchList, judge, audit, clock } = this.#options;
     const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
@@ -100,11 +103,14 @@ export class PushReader {
       const what = `pushed ${describeItem(watched.item)}`;
       audit.warnOnce(`${what}: ${judged.reason}`, what);
     }
-    // What explains it, such as a new market or a spot balance, is found by asking.
+    // The reason, such as a new market or a spot balance, is found by reading the account.
     else watched.tradeMs ??= clock.nowMs();
   }
 
-  /** By a price that depends on it, or because accounts of this mode have none. */
+  /**
+   * Whether the collateral is known: from a price that depends on it, or because accounts of this
+   * mode have none.
+   */
   #isCollateralKnown({ item }: Watched, { rows }: CheckedAccount): boolean {
     if (rows.isCollateralShown) return true;
     const mode = this.#options.modes.peek(item.user);

@@ -1,6 +1,7 @@
 /**
- * Whose trades are seen: those of a dex, from the moment on when all of its subscriptions are
- * confirmed. For what may have happened before that moment, accounts are read again.
+ * Knows for which accounts all trades are received: the accounts of a dex, as soon as all
+ * subscriptions of the dex are confirmed. For trades that may have happened before, accounts are
+ * read again.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
@@ -8,13 +9,22 @@ import type { TradeNotice } from '../../dialect/trade-message.ts';
 import type { WatchList } from '../accounts/watch-list.ts';
 import type { ExchangeTime } from '../blocks/exchange-time.ts';
 
-/** A connection may be quiet for so long, or gone, before accounts are read for what it has missed. */
+/**
+ * If a connection is quiet or lost for longer than this, accounts are read for the trades that it
+ * may have missed.
+ */
 const QUIET_MS_MAX = 1_000;
-/** How long the first messages of a new subscription take, which repeat trades of a short while ago. */
+/** How long the first messages of a new subscription may take. They repeat recent trades. */
 const REPEAT_WAIT_MS = 500;
-/** A first message that goes back further repeats a number of trades, not a time. */
+/**
+ * If a first message goes back further than this, it repeats a fixed number of trades, not a period
+ * of time.
+ */
 const REPEAT_MS_MAX = 60_000;
-/** A trade is published later than its time, and answers are older than they are read. */
+/**
+ * Safety margin: a trade is published after its time, and an answer is older than the moment of its
+ * arrival.
+ */
 const SLACK_MS = 1_000;
 
 export interface TradeCoverageOptions {
@@ -25,25 +35,25 @@ export interface TradeCoverageOptions {
 
 interface DexTrades {
   coins: readonly string[];
-  /** Since when all of its subscriptions are confirmed, by our clock. */
+  /** Since when all subscriptions of the dex are confirmed, by our clock. */
   confirmedMs: number | undefined;
   isSeen: boolean;
-  /** Until when its trades were seen, by the exchange's clock; 0 if they never were. */
+  /** Until when trades of the dex were received, by the exchange's clock; 0 if never. */
   seenTime: number;
-  /** Its accounts were read for what this interruption may have hidden. */
+  /** True if accounts of the dex are already marked to be read because of this interruption. */
   isNoted: boolean;
 }
 
 export class TradeCoverage {
   readonly #options: TradeCoverageOptions;
   readonly #dexes = new Map<string, DexTrades>();
-  /** The coins whose trades this connection brings. */
+  /** The coins whose trades this connection delivers. */
   readonly #confirmed = new Set<string>();
-  /** Those of them that have brought nothing yet. */
+  /** The confirmed coins without a message yet. */
   readonly #unheard = new Set<string>();
   /** How far back the first messages of this connection's subscriptions go. */
   #repeatMs = 0;
-  /** When the connection last brought anything, by both clocks. */
+  /** When the connection last delivered a message, by both clocks. */
   #heardMs = Number.NEGATIVE_INFINITY;
   #heardTime = 0;
   #unseenSinceMs: number | undefined;
@@ -52,7 +62,7 @@ export class TradeCoverage {
     this.#options = options;
   }
 
-  /** The coins of each dex whose trades are needed; none if the upstream has no trades. */
+  /** Sets the coins of each dex whose trades are needed; empty if the upstream has no trades. */
   setNeeded(needed: ReadonlyMap<string, readonly string[]>): void {
     for (const dex of this.#dexes.keys()) if (!needed.has(dex)) this.#dexes.delete(dex);
     for (const [dex, coins] of needed) {
@@ -63,7 +73,10 @@ export class TradeCoverage {
     this.check();
   }
 
-  /** Of a new market, no trade was ever seen. */
+  /**
+   * If a coin is new, trades of the dex are no longer completely received, since no trade of the
+   * new market was.
+   */
   #setCoins(trades: DexTrades, coins: readonly string[]): void {
     const known = new Set(trades.coins);
     if (coins.some((coin) => !known.has(coin))) {
@@ -86,7 +99,7 @@ export class TradeCoverage {
     this.check();
   }
 
-  /** The first message of a subscription repeats the trades of a short while before it. */
+  /** The first message of a subscription repeats recent trades. */
   noteTrades(trades: readonly TradeNotice[]): void {
     const { now = 0 } = this.#options.time;
     for (const { coin, time } of trades)
@@ -94,7 +107,7 @@ export class TradeCoverage {
     for (const { coin } of trades) this.#unheard.delete(coin);
   }
 
-  /** A trade that could not be read may be of any account. */
+  /** A trade that could not be read may belong to any account. */
   noteUnreadable(): void {
     const { now = 0 } = this.#options.time;
     for (const dex of this.#dexes.keys()) this.#noteMissed(dex, now);
@@ -112,13 +125,13 @@ export class TradeCoverage {
     this.check();
   }
 
-  /** How long trades of some dex have not been seen; 0 if all are. */
+  /** For how long trades of at least one dex have not been received; 0 if all are received. */
   get unseenMs(): number {
     const sinceMs = this.#unseenSinceMs;
     return sinceMs === undefined ? 0 : this.#options.clock.nowMs() - sinceMs;
   }
 
-  /** Called again and again: some of it is a matter of time. */
+  /** Called repeatedly: some changes depend only on time. */
   check(): void {
     const { watchList, clock, time } = this.#options;
     if (!time.isKnown) return;
@@ -152,13 +165,15 @@ export class TradeCoverage {
     trades.seenTime = this.#heardTime - SLACK_MS;
   }
 
-  /** Accounts are read at once, and again when their trades are seen. */
+  /** Accounts are read at once, and again when trades are received again. */
   #noteInterruption(dex: string, trades: DexTrades): void {
     trades.isNoted = true;
     this.#noteMissed(dex, this.#options.time.now ?? 0);
   }
 
-  /** What the connection has repeated closes a short gap; for a longer one accounts are read. */
+  /**
+   * The trades that the connection repeats close a short gap. For a longer gap, accounts are read.
+   */
   #restore(dex: string, trades: DexTrades): void {
     trades.isSeen = true;
     const { now = 0 } = this.#options.time;

@@ -1,10 +1,13 @@
-/** Subscriptions to trades that the upstream has refused: each is tried again, later each time. */
+/**
+ * Subscriptions to trades that the upstream has refused. Each is tried again, after longer and
+ * longer delays.
+ */
 
 import type { Clock } from '../../client/limits/clock.ts';
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 600_000;
-/** After so many refusals in a row, a market is taken to have no trades. */
+/** After so many refusals in a row, we assume that the market has no trades. */
 const REFUSALS_MAX = 5;
 
 interface RefusedCoin {
@@ -15,7 +18,7 @@ interface RefusedCoin {
 
 export class TradeRefusals {
   readonly #clock: Clock;
-  /** By coin; of the markets that the upstream lists. */
+  /** By coin of a market that the upstream lists. */
   readonly #refusals = new Map<string, RefusedCoin>();
 
   constructor(clock: Clock) {
@@ -32,7 +35,7 @@ export class TradeRefusals {
     this.#refusals.delete(coin);
   }
 
-  /** It was refused, and is not tried again yet. */
+  /** Whether the coin was refused, and is not due to be tried again. */
   isWaiting(coin: string): boolean {
     const refusal = this.#refusals.get(coin);
     return refusal !== undefined && this.#clock.nowMs() < refusal.retryMs;
@@ -42,7 +45,7 @@ export class TradeRefusals {
     return (this.#refusals.get(coin)?.count ?? 0) >= REFUSALS_MAX;
   }
 
-  /** True once for each time at which something is to be tried again. */
+  /** True if a refused coin is due to be tried again; each retry is reported once. */
   takeDue(): boolean {
     const nowMs = this.#clock.nowMs();
     let isDue = false;
