@@ -9,7 +9,7 @@ export interface DemoDescription {
   readonly host: string;
   readonly port: number;
   readonly secret: string;
-  readonly keptData: string | undefined;
+  readonly demoData: string | undefined;
   readonly state: StateView;
 }
 
@@ -58,13 +58,13 @@ function findExamples(state: StateView): Examples {
 }
 
 export function describeDemo(demo: DemoDescription): string {
-  const { host, port, secret, keptData, state } = demo;
+  const { host, port, secret, demoData, state } = demo;
   const address = formatOrigin(host, port);
   const { trader, staker, multiDexTrader, topHolder } = findExamples(state);
   const users = new Set([trader, topHolder, multiDexTrader, staker]);
   const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
   const kept =
-    keptData === undefined ? 'its data is then deleted' : `its data stays in ${keptData}`;
+    demoData === undefined ? 'its data is then deleted' : `its data stays in ${demoData}`;
   return `perpinfo demo: a simulated exchange, about ten blocks a second
 
   dashboard ${address}/#key=${secret}&users=${[...users]}

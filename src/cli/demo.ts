@@ -58,13 +58,13 @@ export const demo: Command<typeof settings> = {
   example: 'perpinfo demo --port 8080 --seed 7',
   isService: true,
   async run(call) {
-    const { keptData } = call.settings;
-    const directory = keptData ?? mkdtempSync(path.join(tmpdir(), 'perpinfo-demo-'));
+    const { demoData } = call.settings;
+    const directory = demoData ?? mkdtempSync(path.join(tmpdir(), 'perpinfo-demo-'));
     await claimFolder(directory);
     try {
       await runDemo(directory, call);
     } finally {
-      if (keptData === undefined) rmSync(directory, { recursive: true, force: true });
+      if (demoData === undefined) rmSync(directory, { recursive: true, force: true });
     }
   },
 };

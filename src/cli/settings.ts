@@ -7,11 +7,11 @@ import {
   height,
   ledgerLocation,
   milliseconds,
-  moment,
   oneOf,
   shortText,
   switchType,
   text,
+  timestamp,
   userAddress,
 } from '../config/value-types.ts';
 
@@ -51,7 +51,7 @@ export const HISTORY_SETTINGS = {
     group: 'compare, probe and history',
     flag: 'from',
     variable: 'PERPINFO_HISTORY_FROM',
-    type: moment,
+    type: timestamp,
     default: undefined,
     help: 'first time: 2026-01-31, 2026-01-31T12:00:00Z, or milliseconds (default: the start of the archive)',
   },
@@ -59,7 +59,7 @@ export const HISTORY_SETTINGS = {
     group: 'compare, probe and history',
     flag: 'to',
     variable: 'PERPINFO_HISTORY_TO',
-    type: moment,
+    type: timestamp,
     default: undefined,
     help: 'last time, in the same form (default: the newest block)',
   },
@@ -151,7 +151,7 @@ export const DEMO_SETTINGS = {
     default: 500,
     help: 'number of accounts in the demo',
   },
-  keptData: {
+  demoData: {
     group: 'demo',
     flag: 'data',
     // Not PERPINFO_DATA: the demo must never write to a real ledger.

@@ -294,7 +294,7 @@ function parseTime(value: string): number {
   return isRealDate ? time : Number.NaN;
 }
 
-export const moment: ValueType<number> = {
+export const timestamp: ValueType<number> = {
   placeholder: 'WHEN',
   expected: 'a time such as 2026-01-31 or 2026-01-31T12:00:00Z, or milliseconds since 1970',
   parse(value) {

@@ -23,17 +23,17 @@ export interface ServerParts {
   readonly answers: Answers;
   readonly push: Push;
   readonly counters: Counters;
-  /** The way to the follower of an exchange; undefined if there is none. */
+  /** Asks the follower to read accounts; undefined without a follower. */
   readonly wanted?: WantedClient | undefined;
-  /** Of the data folder, as far as it is known; undefined if there is none. */
+  /** The last report about the disk of the data folder; undefined without a data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly log: Logger;
   readonly settings: HttpSettings;
 }
 
 /**
- * From Node 24.9 on, a server chooses which requests are upgraded; the others are ordinary ones.
- * Earlier versions ignore the option and stop at every Upgrade header (upgrades-and-errors.ts).
+ * From Node 24.9 on, a server chooses which requests are upgraded; Node serves the others as ordinary requests.
+ * Earlier versions ignore this option and emit `upgrade` for every Upgrade header (upgrades-and-errors.ts).
  */
 interface UpgradeOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
@@ -46,13 +46,13 @@ function serverOptions(settings: ServerParts['settings']): ServerOptions & Upgra
     requestTimeout: settings.requestTimeout,
     keepAliveTimeout: settings.idleTimeout,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    // A request without a Host gets our error in place of Node's empty one.
+    // We refuse a request without a Host ourselves, because Node's error has no body.
     requireHostHeader: false,
     shouldUpgradeCallback: offersPush,
   };
 }
 
-/** The server, not yet listening. */
+/** Creates the server. The caller makes the server listen. */
 export function createInfoServer(parts: ServerParts): InfoServer {
   const { settings, counters, log } = parts;
   const unfinished = new UnfinishedBytes(settings);
@@ -66,7 +66,7 @@ export function createInfoServer(parts: ServerParts): InfoServer {
     lane: settings.noFastLane ? undefined : { ...parts, unfinished },
     unfinished,
   });
-  // Unlimited, since Node drops further headers silently; their total length has a limit.
+  // Unlimited, because Node drops headers over the limit silently. headerBytesMax limits their total length.
   server.http.maxHeadersCount = 0;
   server.http.timeout = stalledMsMax(settings);
   server.http.on('checkContinue', listener);
@@ -76,13 +76,17 @@ export function createInfoServer(parts: ServerParts): InfoServer {
 }
 
 function handleUpgradesAndErrors(server: InfoServer, parts: ServerParts): void {
-  const others = new UpgradesAndErrors(parts, (client, bytes) => server.passToNode(client, bytes));
+  const upgradesAndErrors = new UpgradesAndErrors(parts, (client, bytes) =>
+    server.passToNode(client, bytes),
+  );
   server.http.on('clientError', (error, stream) => {
-    others.sendClientError(error, asRequestStream(stream));
+    upgradesAndErrors.sendClientError(error, asRequestStream(stream));
   });
-  // Later versions of Node pass a stream of their own around the request's.
+  // Newer versions of Node pass a wrapper around the request's stream, so we take the stream from the request.
   server.http.on('upgrade', (request, _stream, head) => {
-    others.upgrade(request, asRequestStream(request.socket), head);
+    upgradesAndErrors.upgrade(request, asRequestStream(request.socket), head);
   });
-  server.http.on('connect', ({ socket }) => others.sendTunnelRefusal(asRequestStream(socket)));
+  server.http.on('connect', ({ socket }) =>
+    upgradesAndErrors.sendTunnelRefusal(asRequestStream(socket)),
+  );
 }

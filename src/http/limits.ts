@@ -1,28 +1,28 @@
-/** Limits of requests and push connections that no operator could choose better. */
+/** Limits of requests and push connections. They are constants, because no operator could choose better values. */
 
-/** The longest valid question, about 1,000 accounts, is shorter. */
+/** The longest valid question asks about 1,000 accounts, and is shorter. */
 const BODY_BYTES_MAX = 65_536;
-/** The request line and all headers. Clients and proxies send less; Node's own default is the same. */
+/** For the request line and all headers. Clients and proxies send less. Node's default is the same. */
 const HEADER_BYTES_MAX = 16_384;
 /** A client sends all headers at once. Only an attack, or a broken network, takes longer. */
 const HEADER_TIMEOUT_MS = 10_000;
-/** A whole request, or a message on a push connection: the longest takes less on any usable network. */
+/** For a whole request, or a message on a push connection. The longest request takes less on any usable network. */
 const REQUEST_TIMEOUT_MS = 15_000;
-/** A push client that reads leaves less unread, and the longest answers fit. */
+/** A push client that reads has fewer unread bytes. The longest answers fit as well. */
 const PUSH_BACKLOG_BYTES_MAX = 4_194_304;
-/** A push client that lives reads, and answers a ping, much sooner. */
+/** A working push client reads its data, and answers a ping, much sooner. */
 const PUSH_STALL_TIMEOUT_MS = 20_000;
 
 export interface HttpLimits {
-  /** Of the body of a request (413). */
+  /** Maximum length of the body of a request (413). */
   readonly bodyBytesMax: number;
-  /** Of the request line and all headers together (431). */
+  /** Maximum length of the request line and all headers together (431). */
   readonly headerBytesMax: number;
   /** Deadline for the headers of a request (408). */
   readonly headerTimeout: number;
   /** Deadline for a whole request (408), or for a message on a push connection. */
   readonly requestTimeout: number;
-  /** Unread bytes of a push connection; with more, the connection is closed. */
+  /** A push connection with more unread bytes is closed. */
   readonly pushBacklogMax: number;
   /** How long a push connection may leave data unread, or a ping unanswered. */
   readonly pushStallTimeout: number;

@@ -81,5 +81,5 @@ export const HTTP_SETTINGS = {
   ...SERVER_SETTINGS,
   ...PUSH_SETTINGS,
 } as const satisfies Declarations;
-/** What operators choose, and our own limits. */
+/** The settings that operators choose, and our constant limits. */
 export type HttpSettings = SettingValues<typeof HTTP_SETTINGS> & HttpLimits;

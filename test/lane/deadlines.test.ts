@@ -32,7 +32,7 @@ const TIMEOUTS = { headerTimeout: 1000, requestTimeout: 1000, idleTimeout: 1000 
 test('the time in which a client is not read from does not count against its request', () => {
   // Deadlines depend on neither the socket nor the lane.
   const connection = new LaneConnection({} as ClientConnection, {} as LaneReader, 0);
-  connection.begunMs = 1;
+  connection.partialSinceMs = 1;
   connection.isSending = true;
   assert.equal(findMissedDeadline(connection, TIMEOUTS, 5000), undefined);
   connection.isSending = false;

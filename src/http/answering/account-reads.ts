@@ -1,6 +1,6 @@
 /**
- * Accounts and delegations that a partial ledger does not hold, or not recently enough, are read by the
- * follower before a question about them is answered.
+ * Reads accounts and delegations that a partial ledger does not have, or that are too old, before a question
+ * about them is answered. The follower does the reading.
  */
 
 import type { WorkDone } from '../../access/prepayment.ts';
@@ -28,18 +28,18 @@ import { type Cancellation, LATE, type Requester, Wait } from './cancellation.ts
 
 export interface AccountReadsParts {
   readonly live: LiveState;
-  /** The way to the follower; undefined if there is none. */
+  /** Asks the follower to read accounts; undefined without a follower. */
   readonly wanted?: WantedClient | undefined;
   readonly settings: Pick<HttpSettings, 'followWait' | 'maxAccountAge'>;
 }
 
-/** What a reply says about the position and the age of its answer. */
+/** The ledger position of a reply, the age of its accounts, and whether they come from the upstream. */
 export type Provenance = Pick<Reply, 'height' | 'time' | 'accountTime' | 'isFromUpstream'>;
 
-/** What was read for one question. */
-export interface AskedReadings {
-  readonly readings: UpstreamAnswers;
-  /** Whether the exchange was asked for any of it. */
+/** The result of the reads for one question. */
+export interface AccountReadResult {
+  readonly upstreamAnswers: UpstreamAnswers;
+  /** Whether the exchange was asked at least once. */
   readonly wasAsked: WorkDone;
 }
 
@@ -52,46 +52,47 @@ export class AccountReads {
     this.#parts = parts;
   }
 
-  /** The maximum age of accounts, if a request names none. */
+  /** The maximum age of accounts, for requests without an Account-Max-Age. */
   get ageMsMax(): number {
     return this.#parts.settings.maxAccountAge || Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Reads for a key what has to be read; undefined if nothing has to, or nobody could read it. If the
-   * client is gone the wait ends; the reads go on, and others may have asked for the same.
+   * Reads the subjects that are unknown or too old. Returns undefined if no subject has to be read, or if there
+   * is no follower. If the client is gone, the wait ends but the reads continue, since other clients may wait
+   * for the same reads.
    */
   read(
     state: StateView,
     subjects: readonly QuestionSubject[],
     { keyId, cancellation }: Requester,
     ageMsMax = this.ageMsMax,
-  ): Promise<AskedReadings> | undefined {
+  ): Promise<AccountReadResult> | undefined {
     const { wanted } = this.#parts;
     if (wanted === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
     if (cancellation.refusal !== undefined) {
-      return Promise.resolve({ readings: new UpstreamAnswers(), wasAsked: false });
+      return Promise.resolve({ upstreamAnswers: new UpstreamAnswers(), wasAsked: false });
     }
     const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
     return this.#awaitAll(wants, cancellation).then((outcomes) => ({
-      readings: this.#gather(subjects, due, outcomes),
+      upstreamAnswers: this.#gather(subjects, due, outcomes),
       wasAsked: findAsked(wants, outcomes),
     }));
   }
 
   /**
-   * Whether the subject has to be read. Ages are by this machine's clock, or the ledger's if that
-   * is later; both go on while the exchange stands still.
+   * Whether the subject has to be read. The age is measured by this machine's clock, or by the ledger's clock if
+   * that is later. Accounts also become too old while the exchange writes no blocks.
    */
   #isDue(state: StateView, subject: QuestionSubject, ageMsMax: number): boolean {
-    if (!isHeld(state, subject)) return true;
+    if (!isSubjectRecorded(state, subject)) return true;
     if (ageMsMax === Number.POSITIVE_INFINITY) return false;
     return this.#parts.live.nowMs() - subjectTime(state, subject) >= ageMsMax;
   }
 
-  /** Waits for the outcomes and for the heights in them. */
+  /** Waits for the outcomes, and until the replica has reached their heights. */
   async #awaitAll(
     wants: readonly Promise<WantedOutcome>[],
     cancellation: Cancellation,
@@ -112,23 +113,24 @@ export class AccountReads {
     due: readonly QuestionSubject[],
     outcomes: readonly Outcome[],
   ): UpstreamAnswers {
-    const readings = new UpstreamAnswers();
+    const upstreamAnswers = new UpstreamAnswers();
     const { state } = this.#parts.live;
-    if (state === undefined) return readings;
+    if (state === undefined) return upstreamAnswers;
     for (const [index, subject] of due.entries()) {
       const outcome = outcomes[index];
       if (outcome !== LATE && outcome.outcome === 'upstream') {
-        readings.noteAnswer(subject, outcome.answer, outcome.time);
+        upstreamAnswers.noteAnswer(subject, outcome.answer, outcome.time);
       } else {
         const refusal = this.#findRefusal(state, subject, outcome);
-        if (refusal !== undefined) readings.noteFailure(subject, refusal);
+        if (refusal !== undefined) upstreamAnswers.noteFailure(subject, refusal);
       }
     }
     for (const subject of subjects) {
-      if (!isFromState(state, subject, readings) || isHeld(state, subject)) continue;
-      readings.noteFailure(subject, refuseTakenBack(state, subject));
+      if (!isFromState(state, subject, upstreamAnswers) || isSubjectRecorded(state, subject))
+        continue;
+      upstreamAnswers.noteFailure(subject, refuseUnrecorded(state, subject));
     }
-    return readings;
+    return upstreamAnswers;
   }
 
   #findRefusal(
@@ -153,45 +155,46 @@ export class AccountReads {
     return new RequestError('behind', message);
   }
 
-  /** Whether the ledger holds all of them, at any age; always true without a follower. */
-  areHeld(state: StateView, subjects: readonly QuestionSubject[]): boolean {
+  /** Whether the ledger has all of the subjects, at any age. Always true without a follower. */
+  areSubjectsRecorded(state: StateView, subjects: readonly QuestionSubject[]): boolean {
     const isFollowed = this.#parts.wanted !== undefined;
-    return !isFollowed || subjects.every((subject) => isHeld(state, subject));
+    return !isFollowed || subjects.every((subject) => isSubjectRecorded(state, subject));
   }
 
-  /** Whether an answer about them can be sent without reading any of them first. */
+  /** Whether an answer about the subjects can be sent without reading any of them first. */
   isAnswerable(
     state: StateView,
     subjects: readonly QuestionSubject[],
-    readings: UpstreamAnswers | undefined,
+    upstreamAnswers: UpstreamAnswers | undefined,
   ): boolean {
     if (this.#parts.wanted === undefined) return true;
     return subjects.every(
       (subject) =>
-        readings?.findAnswer(subject) !== undefined || !this.#isDue(state, subject, this.ageMsMax),
+        upstreamAnswers?.findAnswer(subject) !== undefined ||
+        !this.#isDue(state, subject, this.ageMsMax),
     );
   }
 
-  /** Sets how old an answer of a partial ledger is, and where it is from. */
+  /** Sets how old an answer of a partial ledger is, and whether it comes from the upstream. */
   setProvenance(
     reply: Provenance,
     state: StateView,
     subjects: readonly QuestionSubject[],
-    readings: UpstreamAnswers | undefined,
+    upstreamAnswers: UpstreamAnswers | undefined,
   ): void {
-    const held = subjects.filter((subject) => isFromState(state, subject, readings));
+    const held = subjects.filter((subject) => isFromState(state, subject, upstreamAnswers));
     const time = Math.min(
       oldestTime(state, held) ?? Number.POSITIVE_INFINITY,
-      readings?.oldestAnswerTime ?? Number.POSITIVE_INFINITY,
+      upstreamAnswers?.oldestAnswerTime ?? Number.POSITIVE_INFINITY,
     );
     if (time !== Number.POSITIVE_INFINITY) reply.accountTime = time;
-    if (readings?.hasAnswers !== true) return;
+    if (upstreamAnswers?.hasAnswers !== true) return;
     reply.isFromUpstream = true;
     reply.height = -1;
     reply.time = -1;
   }
 
-  /** Says to the follower what a key asks for, so that it goes on reading it. */
+  /** Reports to the follower which subjects a key asks for, so that the follower continues to read them. */
   noteInterest(state: StateView, subjects: readonly QuestionSubject[], keyId: string): void {
     const { wanted } = this.#parts;
     if (wanted === undefined) return;
@@ -199,13 +202,13 @@ export class AccountReads {
   }
 }
 
-/** Time 0: never read, or the last answer could not be recorded. */
-function isHeld(state: StateView, subject: QuestionSubject): boolean {
+/** Time 0 means: never read, or the last answer could not be recorded. */
+function isSubjectRecorded(state: StateView, subject: QuestionSubject): boolean {
   return isSubjectKnown(state, subject) && subjectTime(state, subject) > 0;
 }
 
-/** While others were read, the exchange's answer about this one could not be recorded. */
-function refuseTakenBack(state: StateView, subject: QuestionSubject): RequestError {
+/** The refusal if the record of a subject was removed while other subjects were read. */
+function refuseUnrecorded(state: StateView, subject: QuestionSubject): RequestError {
   const what = describeSubject(state, subject);
   return new RequestError('not_ready', `${what}: not recorded any more, ask again`);
 }
@@ -214,10 +217,10 @@ function refuseTakenBack(state: StateView, subject: QuestionSubject): RequestErr
 function isFromState(
   state: StateView,
   subject: QuestionSubject,
-  readings: UpstreamAnswers | undefined,
+  upstreamAnswers: UpstreamAnswers | undefined,
 ): boolean {
-  if (readings?.findFailure(subject) !== undefined) return false;
-  return readings?.findAnswer(subject) === undefined && isSubjectKnown(state, subject);
+  if (upstreamAnswers?.findFailure(subject) !== undefined) return false;
+  return upstreamAnswers?.findAnswer(subject) === undefined && isSubjectKnown(state, subject);
 }
 
 function itemOf({ markets }: StateView, subject: QuestionSubject): WantedItem {
@@ -226,12 +229,12 @@ function itemOf({ markets }: StateView, subject: QuestionSubject): WantedItem {
   return { kind: 'account', user, dex: markets.dexes[subject.dexIndex].name };
 }
 
-/** The height that the outcome can be answered from; 0 for any. */
+/** The height from which on the ledger has the outcome; 0 if every height will do. */
 function heightOf(outcome: Outcome): number {
   return outcome !== LATE && outcome.outcome === 'recorded' ? outcome.height : 0;
 }
 
-/** Whether the exchange was asked for any of them. */
+/** Whether the exchange was asked at least once. If a read is late, this is known only later. */
 function findAsked(
   wants: readonly Promise<WantedOutcome>[],
   outcomes: readonly Outcome[],

@@ -1,6 +1,6 @@
-/** A bug of ours that came up while a question was answered. */
+/** An unexpected error while a question was answered: a bug in perpinfo, not a fault of the client. */
 
-/** The error, and which question it came up with. */
+/** The error, with the type of the question and the key that asked. */
 export class AnswerFailure extends Error {
   readonly about: { readonly type: string | undefined; readonly keyId: string };
 
@@ -11,7 +11,7 @@ export class AnswerFailure extends Error {
   }
 }
 
-/** A failure for the log: the error, with the type and the key's id where they are known. */
+/** Formats a failure for the log: the error, with the type of the question and the key's id if they are known. */
 export function describeFailure(error: unknown): Readonly<Record<string, unknown>> {
   return error instanceof AnswerFailure ? { err: error.cause, ...error.about } : { err: error };
 }

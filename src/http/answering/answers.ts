@@ -1,8 +1,8 @@
 /**
- * The one way to answer: from a request to its reply, refusals included. Transports read bytes, call
- * this, and render the reply; they have no rules of their own. Of several faults, the reply names the
- * first in this order: path, method, key, media type, size, JSON, question, budget, missing or stale
- * state, overload. The budget comes before the JSON of long questions (length-weights.ts).
+ * The one way from a request to its reply, which may be a refusal. Transports read bytes, call this class, and
+ * render the reply. They have no rules about questions, keys or budgets. If a request has several faults, the
+ * reply names the first in this order: path, method, key, media type, size, JSON, question, budget, missing or
+ * stale state, overload. For long questions, the budget is checked before the JSON (length-weights.ts).
  */
 
 import type { Logger } from 'pino';
@@ -49,7 +49,7 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;
   readonly counters: RequestCounters & WorkCounters;
   readonly log: Logger;
-  /** The archive; undefined if the service keeps none. */
+  /** The archive; undefined if the service has no archive. */
   readonly history?: HistorySource | undefined;
   readonly settings: ReadinessParts['settings'] &
     AccountReadsParts['settings'] &
@@ -57,9 +57,9 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
     Pick<HttpSettings, 'minHeightWait' | 'bodyBytesMax'>;
 }
 
-/** Before the ledger is replayed, nothing is known to be later than the archive. */
+/** Before the ledger is replayed, the newest height is unknown. Every archived height then counts as past. */
 const NO_PRESENT = { height: 0, time: 0 };
-/** Texts from this length on are sent in pieces. */
+/** Longer texts are sent in pieces. */
 const LONG_TEXT_LENGTH = 128 << 10;
 /** A request whose key is known. */
 interface AdmittedHead {
@@ -68,7 +68,7 @@ interface AdmittedHead {
   readonly key: Key;
 }
 
-/** Nothing is charged yet, and the reply may be late. */
+/** A request that is not charged yet, and whose reply may have to wait. */
 const UNCHARGED: Pick<AdmittedRequest, 'isRenderedAtOnce' | 'payment'> = {
   isRenderedAtOnce: false,
   payment: undefined,
@@ -121,7 +121,7 @@ export class Answers {
     });
   }
 
-  /** Resolves when no answer about many accounts is half written; undefined if none is. */
+  /** Resolves when the answer about many accounts that is being written is complete; undefined if there is none. */
   untilWritten(): Promise<void> | undefined {
     return this.#longAnswers.untilWritten();
   }
@@ -135,23 +135,23 @@ export class Answers {
     return readQuestionHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
   }
 
-  /** The head with another query, which asks something else. */
+  /** Returns the head with the question of another query. */
   changeQuery(head: QuestionHead, query: QuerySource): QuestionHead {
     if (head.question === undefined) return head;
     return withQuestion(head, query.readIfShort(this.#forwarding.isOn));
   }
 
-  /** The reply to the head alone; undefined if the body decides. */
+  /** Returns the reply if the head alone decides it; undefined if the body is needed. */
   answerHead(head: QuestionHead, client: RequestingClient): Reply | Promise<Reply> | undefined {
     const admitted = this.#refusals.admitHead(head, client);
     return admitted instanceof Reply ? this.#limitRefusals(admitted, head, client) : undefined;
   }
 
   /**
-   * The reply to a whole request, or a promise of it if it has to wait: for a height, for an account or
-   * another answer of the exchange, for its turn among long answers, or since its key is refused often.
-   * `source` holds the question, unless it is in the head. A transport that renders the reply at once
-   * says so, and gets an answer that is not copied out of the ring.
+   * The reply to a whole request, or a promise of the reply if the request has to wait: for a height, for an
+   * answer of the exchange, in the queue of long answers, or because the key is refused too often. `source`
+   * has the question, unless the question is in the head. A transport that renders the reply immediately sets
+   * `isRenderedAtOnce`, and gets an answer that is not copied out of the cache.
    */
   answer(
     head: QuestionHead,
@@ -237,11 +237,11 @@ export class Answers {
     const { type } = question;
     try {
       if (question.source === 'upstream') return this.#forward(question, admitted);
-      if (head.termsRefusal !== undefined) {
-        return this.#refusals.refuse(head.termsRefusal, { client, key, type });
+      if (head.freshnessRefusal !== undefined) {
+        return this.#refusals.refuse(head.freshnessRefusal, { client, key, type });
       }
       if (question.source === 'archive') return this.#answerPast(question, admitted);
-      const uncharged = { payment: undefined, readings: undefined };
+      const uncharged = { payment: undefined, upstreamAnswers: undefined };
       return this.#present.answer({ head, client, key, question, isRenderedAtOnce, ...uncharged });
     } catch (error) {
       if (error instanceof RequestError) return this.#refusals.refuse(error, { client, key, type });
@@ -249,14 +249,14 @@ export class Answers {
     }
   }
 
-  /** Refuses a request before its key is looked at. */
+  /** Refuses a request without checking its key. */
   refuseAnyone(refusal: RequestError, client: RequestingClient): Reply {
     return this.#refusals.refuse(refusal, { client });
   }
 
   /**
-   * Refuses a request for a fault that its transport found; an unknown key comes first. The connection
-   * is closed if the rest of the body is left unread.
+   * Refuses a request because of a fault that the transport found. If the key is unknown, the refusal names the
+   * key instead. The connection is closed if the rest of the body was not read.
    */
   refuse(
     refusal: RequestError,
@@ -270,7 +270,7 @@ export class Answers {
     return this.#limitRefusals(reply, head, client);
   }
 
-  /** Counts and logs a bug of ours; the transport then ends the connection. */
+  /** Counts and logs an unexpected error. The transport then closes the connection. */
   reportFailure(error: unknown): void {
     this.#parts.counters.countFailure();
     this.#log.write('error', describeFailure(error), 'a request failed');
@@ -290,12 +290,12 @@ export class Answers {
     const charged = this.#work.charge(request);
     const requester = { keyId: key.id, cancellation };
     const asking = this.#forwarding.ask(question, requester).then(({ answer, wasAsked }) => {
-      // Nobody stops the exchange, whether the client is gone or not.
+      // Once the exchange was asked, its work cannot be cancelled, so nothing is refunded.
       charged.payment.isDone = wasAsked;
       return answer;
     });
     return this.#work.finish(charged, asking, (answer, { payment }) => {
-      // Many questions may have been in flight when there was still room for each answer.
+      // Checked again: many forwarded questions may have passed the first check at the same time.
       const overload = this.#unsent.findOverload();
       if (overload !== undefined) return overload;
       const { bytes } = answer;
@@ -322,7 +322,7 @@ export class Answers {
     const { payment } = charged;
     const pay = (surcharge: number) => {
       const shortage = admission.payMore(key, payment, surcharge);
-      // A surcharge is for work that was done. If the rest cannot be paid, all of the work was done.
+      // A surcharge pays for work that was done. If the key cannot pay the surcharge, nothing is refunded.
       payment.workedOff = payment.weight - (shortage === undefined ? weight : 0);
       return shortage;
     };
@@ -334,7 +334,7 @@ export class Answers {
     );
   }
 
-  /** Lets a long body be sent in pieces, and counts the body until it is sent. */
+  /** Makes a long body a Buffer, so that it is sent in pieces, and counts its bytes until they are sent. */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
     const isText = typeof body === 'string';
@@ -352,8 +352,9 @@ export class Answers {
   }
 
   /**
-   * The state that a subscription starts from, or why it is refused. Overload is no reason: clients
-   * that reconnect all at once just wait until it passes. No payer if it is paid already.
+   * Returns the state that a subscription starts from, or the refusal. Overload is not a reason to refuse: when
+   * many clients reconnect at the same time, their subscriptions wait. `payer` is undefined if the subscription
+   * is already paid.
    */
   admitSubscription(question: StateQuestion, payer?: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
@@ -363,7 +364,7 @@ export class Answers {
   }
 }
 
-/** The question if it has yet to be read: in the body, or a long query. */
+/** The source of a question that was not read yet: the body, or a long query. */
 function findUnread({ question }: QuestionHead, body?: QuestionSource): QuestionSource | undefined {
   if (question === undefined) return body;
   return question instanceof LongQuery ? question : undefined;

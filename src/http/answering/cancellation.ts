@@ -6,12 +6,12 @@
 
 import { RequestError } from '../../info/request-error.ts';
 
-/** How long an answer may be worked on, and wait for its turns. */
+/** Deadline of an answer: for the work, and for waiting in queues. */
 const ANSWER_MS_MAX = 30_000;
 
 export const STOPPING = new RequestError('not_ready', 'the service is stopping');
 
-/** Mostly nobody reads this refusal: a client that is gone has ended its side too. */
+/** Usually nobody reads this refusal, because the client has closed the connection. */
 export const CLIENT_GONE = new RequestError(
   'malformed_request',
   'connection: got its end before the answer was ready, expected it to stay open until then',
@@ -100,22 +100,22 @@ export interface Requester {
   readonly cancellation: Cancellation;
 }
 
-/** An answer that was given up; what was not worked is refunded. */
+/** An answer that was cancelled. The weight of the work that was not done is refunded. */
 export class CancelledAnswer {
   readonly refusal: RequestError;
   readonly #workedMs: number;
 
-  /** `workedMs` is infinite if the work took more than the answer weighs: then nothing is refunded. */
+  /** `workedMs` is infinite if the work took more than the weight of the answer. Then nothing is refunded. */
   constructor(refusal: RequestError, workedMs: number) {
     this.refusal = refusal;
     this.#workedMs = workedMs;
   }
 
-  /** How much of the weight the work was worth. */
+  /** The part of the weight that pays for the work that was done. */
   workedOff(weight: number): number {
     return Math.min(weight, this.#workedMs / MS_PER_WEIGHT);
   }
 }
 
-/** The time that an ordinary question takes for each unit of its weight. */
+/** The work on an ordinary question takes this time for each unit of the question's weight. */
 const MS_PER_WEIGHT = 0.025;

@@ -3,10 +3,10 @@
  * loop. The rules are the same for answers about the past, long answers, account reads and forwarded
  * questions:
  *
- *   - The work is charged in the turn in which the key was found to have enough.
+ *   - The work is charged in the same turn of the event loop in which the key's budget was checked.
  *   - After a wait the request is admitted again. If its key was revoked meanwhile, the result is dropped,
  *     and the charge stays.
- *   - If the work ends without an answer, what was not worked is refunded.
+ *   - If the work ends without an answer, the weight of the work that was not done is refunded.
  */
 
 import type { Admission } from '../../access/admission.ts';
@@ -26,18 +26,18 @@ export interface AdmittedRequest {
   readonly client: RequestingClient;
   readonly key: Key;
   readonly question: { readonly type: string; readonly weight: number };
-  /** The transport renders the reply at once: an answer may be a range of the cache. */
+  /** True if the transport renders the reply immediately. The answer may then be a range of the cache. */
   readonly isRenderedAtOnce: boolean;
-  /** Undefined while nothing is charged. */
+  /** Undefined before the work is charged. */
   readonly payment: Prepayment | undefined;
 }
 
 export type ChargedRequest<R extends AdmittedRequest> = R & { readonly payment: Prepayment };
 
-/** What became of the work: an answer, or why there is no answer. */
+/** The result of the work: an answer, or the reason why there is no answer. */
 type Outcome<T> = T | RequestError | CancelledAnswer;
 
-/** Makes the reply from the answer; a refusal, if the answer cannot be sent any more. */
+/** Makes the reply from the answer. Returns a refusal if the answer can no longer be sent. */
 type MakeReply<R, T> = (answer: T, request: R) => Reply | RequestError | Promise<Reply>;
 
 export class ChargedWork {
@@ -56,7 +56,7 @@ export class ChargedWork {
     return { ...request, payment };
   }
 
-  /** The reply with the outcome of the work. `drop` is called with an answer that is not sent. */
+  /** Makes the reply from the outcome of the work. `drop` is called with an answer that is not sent. */
   finish<R extends AdmittedRequest, T extends object | undefined>(
     request: ChargedRequest<R>,
     outcome: Outcome<T> | Promise<Outcome<T>>,
@@ -86,8 +86,8 @@ export class ChargedWork {
   }
 
   /**
-   * Continues a request after a wait, in which its key may have been revoked. If nothing is charged yet,
-   * the budget may have been spent meanwhile, or the client may be gone.
+   * Continues a request after a wait. The key may have been revoked during the wait. If nothing is charged
+   * yet, the budget may have been spent during the wait, or the client may be gone.
    */
   resume<R extends AdmittedRequest>(
     request: R,
@@ -110,7 +110,7 @@ export class ChargedWork {
     }
   }
 
-  /** Refuses a request, and refunds what was charged for work that was not done. */
+  /** Refuses a request, and refunds the charge for work that was not done. */
   refuse(refusal: RequestError, { client, key, question, payment }: AdmittedRequest): Reply {
     return this.#refusals.refuse(refusal, { client, key, type: question.type, payment });
   }

@@ -1,4 +1,4 @@
-/** What the transports count, and the load that they read; service/ implements both. */
+/** The counters that the transports write, and the load that they read. service/ implements both. */
 
 /**
  * Why a connection leaves the fast lane for Node's HTTP server:
@@ -13,9 +13,9 @@
 export type LaneExit = 'syntax' | 'chunked' | 'expect' | 'upgrade' | 'page' | 'too_large';
 
 export interface RequestCounters {
-  /** Counts requests of one type that got the same status after the same time. */
+  /** Counts requests of one type that got the same status and took the same time. */
   countRequests(type: string, status: number, seconds: number, count: number): void;
-  /** Counts a bug of ours. */
+  /** Counts a request that failed because of a bug in perpinfo. */
   countFailure(): void;
 }
 
@@ -24,11 +24,11 @@ export interface ConnectionCounters {
   countRefusedConnection(): void;
 }
 
-/** Work that others wait for, since it takes up a turn of the event loop. */
+/** Kinds of work that take up a turn of the event loop, so that other requests wait. */
 export type Work = 'blocks' | 'requests' | 'many_accounts' | 'past' | 'push' | 'snapshot';
 
 export interface WorkCounters {
-  /** Counts a piece of work between two turns of the event loop, or more. */
+  /** Counts the time of one piece of work that ran without a pause. */
   countWork(work: Work, seconds: number): void;
 }
 
@@ -45,7 +45,7 @@ export interface PushCounters extends RequestCounters, WorkCounters {
 
 export interface Counters extends ConnectionCounters, LaneCounters, PushCounters {}
 
-/** How late the process is with its work. */
+/** How long requests wait for the event loop. */
 export interface Load {
   readonly isOverloaded: boolean;
   readonly delayMs: number;

@@ -18,14 +18,14 @@ export class LengthWeights {
     this.#admission = admission;
   }
 
-  /** Why a question of this many bytes is not read. Short questions are always read first. */
+  /** The refusal if the budget does not allow reading a question of this length. Short questions are always read. */
   findSpentBudget(key: Key, length: number): RequestError | undefined {
     if (!isLengthy(length)) return undefined;
     const weight = Math.max(clearinghouseState.weight, weighLength(length));
     return this.#admission.findSpentBudget(key, weight);
   }
 
-  /** Why the key cannot afford a question that was read; only the reading is charged then. */
+  /** The refusal if the key cannot afford a question that was read. Then only the reading is charged. */
   findShortage(key: Key, weight: number, length: number): RequestError | undefined {
     const isShort = this.#admission.findShortage(key, weight)?.code === 'rate_limited';
     if (!isShort) return undefined;
@@ -34,12 +34,12 @@ export class LengthWeights {
     return this.#admission.findShortage(key, weight);
   }
 
-  /** Charges the part of the reading's weight that the answer or refusal was not charged. */
+  /** Charges the weight of the reading, less the weight that was already charged for the answer or the refusal. */
   chargeRest(reply: Reply, key: Key, charged: number, length: number): Reply {
     const { refusal, allowance } = reply;
     const rest = weighLength(length) - charged;
     const isFree = refusal !== undefined && isOurs(refusal);
-    // Without an allowance the key has no budget, or was revoked meanwhile.
+    // Without an allowance the key has no budget, or was revoked during the work.
     if (rest <= 0 || isFree || allowance === undefined) return reply;
     reply.allowance = this.#admission.chargeWhatIsLeft(key, rest);
     return reply;

@@ -1,7 +1,8 @@
 /**
- * Answers about many accounts, which take longer than others should wait. They are written in slices,
- * one after the other, with a turn of the event loop between two; after an answer to one key the next is
- * to another. An answer is of one height: if a block arrives while it is written, it is begun again.
+ * Answers about many accounts. Other requests should not wait until a long answer is written, so long answers
+ * are written in slices, with a turn of the event loop between two slices. One answer is written after the
+ * other, and keys take turns. All of an answer is from one height: if a block is applied while the answer is
+ * being written, the answer is started again.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -29,55 +30,56 @@ export interface LongAnswer {
   readonly height: number;
   readonly time: number;
   /**
-   * To be called once, when the bytes are sent or never will be. `isFree` if nothing reads them any more:
-   * the next answer is then written over them.
+   * Call this exactly once, when the bytes were sent, or will never be sent. `isFree` says that nothing reads the
+   * bytes any more, so that the next answer may overwrite them.
    */
   release(isFree: boolean): void;
 }
 
-/** How long they are worked on before requests get their turn. */
+/** Length of a slice, after which waiting requests are answered. */
 const SLICE_MS = 0.25;
 /**
- * The same once nobody else has asked for ten milliseconds: a turn of the event loop takes time as well.
- * Among thousands of requests a second, one millisecond without any is nothing unusual.
+ * Length of a slice if no other request came for ten milliseconds (`ALONE_SLICES` short slices). Longer slices
+ * save turns of the event loop. One millisecond without a request would prove nothing: with thousands of
+ * requests a second, such gaps are common.
  */
 const SLICE_ALONE_MS = 1;
 const ALONE_SLICES = 40;
-/** How long a block waits at most for an answer that is being written, which it would spoil. */
+/** Maximum time that a block waits for an answer that is being written. The block would force a new attempt. */
 const BLOCK_WAITS_MS_MAX = 25;
-/** The same for an answer whose next attempt would be the last. */
+/** Maximum time that a block waits if the next attempt would be the last one. */
 const BLOCK_WAITS_LONGER_MS_MAX = 250;
 /**
- * Buffers that wait for the next answer: one for each client that asks without a pause, up to this. To
- * allocate megabytes for an answer makes the engine collect garbage several times a second, for
- * milliseconds in which nobody is answered.
+ * Maximum number of buffers that are reused for later answers. Without reuse, allocating megabytes for each
+ * answer makes the engine collect garbage several times a second, and each collection stops all answers for
+ * milliseconds.
  */
 const SPARE_MAX = 8;
-/** Answers that may wait, some seconds of work, and those of one key. */
+/** Maximum number of waiting answers, which are some seconds of work; in total, and of one key. */
 const WAITING_MAX = 256;
 const KEY_WAITING_MAX = 32;
-/** How often one is begun: the last time it is written in one go, which holds up all others. */
+/** Maximum number of attempts. The last attempt is written without a pause, and all other requests wait. */
 const ATTEMPTS_MAX = 5;
-/** What may be written in one go: some ten milliseconds of work. */
+/** Maximum length of an answer that is written without a pause: about ten milliseconds of work. */
 const ONE_GO_BYTES_MAX = 8 << 20;
 
 /** An answer that waits for its turn, or is being written. */
 interface Job {
   readonly keyId: string;
   readonly question: LongQuestion;
-  readonly readings: UpstreamAnswers | undefined;
+  readonly upstreamAnswers: UpstreamAnswers | undefined;
   attempts: number;
   workedMs: number;
-  /** Undefined while it waits: it takes no room then. */
+  /** Undefined while the job waits, so that a waiting job needs no memory. */
   draft: Draft | undefined;
   resolve(outcome: LongOutcome): void;
   reject(error: unknown): void;
 }
 
-/** What becomes of a question; undefined if there is no state to answer from any more. */
+/** The result of a question; undefined if there is no longer a state to answer from. */
 export type LongOutcome = LongAnswer | RequestError | CancelledAnswer | undefined;
 
-/** What has been written of an answer. */
+/** The part of an answer that was written so far. */
 interface Draft {
   readonly height: number;
   readonly out: AnswerWriter;
@@ -100,29 +102,29 @@ export class LongAnswers {
     keyCountMax: KEY_WAITING_MAX,
   });
   readonly #waiting = new RoundRobin<Job>();
-  /** The one that is being written. */
+  /** The job whose answer is being written. */
   #current: Job | undefined;
   #isSliceComing = false;
   readonly #spare: AnswerWriter[] = [];
-  /** Turns with answers to others, when the last slice was asked for. */
+  /** The number of turns with answers to other requests, when the last slice was scheduled. */
   #answeredBefore = 0;
-  /** Slices in a row during which nobody else asked. */
+  /** Number of slices in a row without another request. */
   #aloneSlices = 0;
-  /** Those who wait for the end of the answer that is being written. */
+  /** Called when the answer that is being written is complete or cancelled. */
   readonly #waiters: (() => void)[] = [];
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
   }
 
-  /** Why the key's next answer may not wait; undefined if it may. */
+  /** The refusal of one more answer of the key; undefined if the answer may wait in the queue. */
   findShortage(keyId: string): RequestError | undefined {
     return this.#inFlight.findShortage(keyId) ?? this.#options.unsent.findOverload();
   }
 
   write(
     question: LongQuestion,
-    readings: UpstreamAnswers | undefined,
+    upstreamAnswers: UpstreamAnswers | undefined,
     { keyId, cancellation }: Requester,
   ): Promise<LongOutcome> {
     const { refusal } = cancellation;
@@ -131,7 +133,7 @@ export class LongAnswers {
     let stop: () => void = () => undefined;
     const writing = new Promise<LongOutcome>((resolve, reject) => {
       const begun = { attempts: 0, workedMs: 0, draft: undefined };
-      const job = { keyId, question, readings, ...begun, resolve, reject };
+      const job = { keyId, question, upstreamAnswers, ...begun, resolve, reject };
       stop = cancellation.addWithDeadline((reason) => this.#cancel(job, reason));
       this.#waiting.add(job);
       this.#startSlice();
@@ -165,13 +167,13 @@ export class LongAnswers {
     else turns.doLater(work);
   }
 
-  /** Pauses for others only during an answer's first attempt, and not while a block waits. */
+  /** Pauses for other requests only during the first attempt of an answer, and not while a block waits. */
   #isPauseDue(): boolean {
     const isAlone = this.#aloneSlices > 0;
     return !isAlone && this.#waiters.length === 0 && this.#current?.attempts === 1;
   }
 
-  /** Resolves when the answer that is being written is complete; undefined if none is. */
+  /** Resolves when the answer that is being written is complete; undefined if no answer is being written. */
   untilWritten(): Promise<void> | undefined {
     const job = this.#current;
     if (job?.draft === undefined) return undefined;
@@ -186,7 +188,7 @@ export class LongAnswers {
     });
   }
 
-  /** True if somebody waited. */
+  /** Returns true if a block waited. */
   #wakeWaiters(): boolean {
     const waiters = this.#waiters.splice(0);
     for (const wake of waiters) wake();
@@ -208,14 +210,14 @@ export class LongAnswers {
       job.workedMs += nowMs - beganMs;
       if (!isDone) break;
       this.#current = undefined;
-      // A block that has waited comes before the next answer.
+      // A waiting block is applied before the next answer is started.
       if (this.#wakeWaiters()) break;
     }
     this.#options.worked((nowMs - startedMs) / 1000);
     if (this.#current !== undefined || !this.#waiting.isEmpty) this.#startSlice();
   }
 
-  /** Writes until this time; true if the job is done, or has failed. */
+  /** Writes until `endMs`. Returns true if the job is done, or has failed. */
   #tryAdvance(job: Job, endMs: number): boolean {
     try {
       return this.#advance(job, endMs);
@@ -239,7 +241,7 @@ export class LongAnswers {
     while (steps.next().done !== true) {
       const excess = isInOneGo ? findOverlength(out) : undefined;
       if (excess !== undefined) {
-        // The answer was started several times, which took more work than it weighs.
+        // The answer was started several times, which took more work than the weight of the answer.
         job.resolve(new CancelledAnswer(excess, Number.POSITIVE_INFINITY));
         return true;
       }
@@ -262,26 +264,26 @@ export class LongAnswers {
     };
   }
 
-  /** What has been written of this height's answer: nothing, if it is begun. */
+  /** The draft of the answer at this height. An older draft is thrown away, and a new attempt starts. */
   #draftOf(job: Job, state: StateView): Draft {
     if (job.draft?.height === state.height) return job.draft;
-    const { question, readings } = job;
+    const { question, upstreamAnswers } = job;
     const out = job.draft?.out ?? this.#spare.pop() ?? new AnswerWriter(question.bytesExpected);
     out.moveTo(0);
-    const steps = question.writePieces(out, state, readings);
+    const steps = question.writePieces(out, state, upstreamAnswers);
     job.attempts += 1;
     job.draft = { height: state.height, out, steps };
     return job.draft;
   }
 
   #keepSpare(out: AnswerWriter): void {
-    // A buffer of an unusual size is given up.
+    // `clear` drops a buffer of an unusual size.
     out.clear();
     if (this.#spare.length < SPARE_MAX) this.#spare.push(out);
   }
 }
 
-/** Why the answer is given up: it is longer than may be written in one go. Undefined if it is not. */
+/** The refusal of an answer that is too long to be written without a pause; undefined if it is short enough. */
 function findOverlength({ length }: AnswerWriter): RequestError | undefined {
   if (length <= ONE_GO_BYTES_MAX) return undefined;
   const message =

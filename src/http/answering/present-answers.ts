@@ -1,4 +1,4 @@
-/** Answers from the state of the ledger: at once, or after a wait for a height, an account, or a long answer. */
+/** Answers from the newest state: immediately, or after a wait for a height, an account, or a long answer. */
 
 import type { Admission } from '../../access/admission.ts';
 
@@ -18,15 +18,15 @@ import type { QuestionHead } from './question-head.ts';
 import type { Readiness } from './readiness.ts';
 import { RowAnswerCaches } from './row-answer-cache.ts';
 
-/** Requests of a key that wait for a height: a part of all that may (replica/live-state.ts). */
+/** Maximum number of requests of one key that wait for a height. replica/live-state.ts limits those of all keys. */
 const KEY_WAITS_MAX = 8_192;
 
 /** A request for an answer from the state. */
 export interface PresentRequest extends AdmittedRequest {
   readonly head: QuestionHead;
   readonly question: StateQuestion;
-  /** The accounts that were read for the request; undefined if the ledger holds all of them. */
-  readonly readings: UpstreamAnswers | undefined;
+  /** The exchange's answers that were read for the request; undefined if the ledger has all accounts. */
+  readonly upstreamAnswers: UpstreamAnswers | undefined;
 }
 
 export interface PresentAnswersParts {
@@ -78,7 +78,7 @@ export class PresentAnswers {
     return isPartial ? this.#answerPartial(request) : this.#finish(request);
   }
 
-  /** Reads what the question is about first, if that is unknown or too old. */
+  /** If accounts of the question are unknown or too old, reads them first. */
   #answerPartial(request: PresentRequest): Reply | Promise<Reply> {
     const { head, client, key, question } = request;
     const state = this.#parts.readiness.findState(head.minHeight);
@@ -94,14 +94,15 @@ export class PresentAnswers {
     );
     if (reading === undefined) return this.#finish(request);
     const charged = this.#parts.work.charge(request);
-    const read = reading.then(({ readings, wasAsked }) => {
+    const read = reading.then(({ upstreamAnswers, wasAsked }) => {
       charged.payment.isDone = wasAsked;
-      return readings;
+      return upstreamAnswers;
     });
     return this.#parts.work.finish(
       charged,
       read,
-      (readings, resumed) => client.cancellation.refusal ?? this.#finish({ ...resumed, readings }),
+      (upstreamAnswers, resumed) =>
+        client.cancellation.refusal ?? this.#finish({ ...resumed, upstreamAnswers }),
     );
   }
 
@@ -128,7 +129,7 @@ export class PresentAnswers {
     const requester = { keyId: key.id, cancellation: client.cancellation };
     return work.finish(
       charged,
-      longAnswers.write(question, request.readings, requester),
+      longAnswers.write(question, request.upstreamAnswers, requester),
       (answer, resumed) => {
         const state = readiness.findState();
         if (state instanceof RequestError) return state;
@@ -140,20 +141,21 @@ export class PresentAnswers {
 
   #longReply(request: PresentRequest, state: StateView, answer: LongAnswer): Reply {
     const reply = this.#chargedReply(200, request, state);
-    // Of an answer with parts of the exchange's own, it says neither.
+    // A reply with answers of the exchange has no ledger position: its height is then -1.
     if (reply.height >= 0) {
       reply.height = answer.height;
       reply.time = answer.time;
     }
     reply.body = answer.bytes;
     reply.releaseBody = answer.release;
-    const isTagged = request.head.question !== undefined && request.readings?.isEmpty !== false;
+    const isTagged =
+      request.head.question !== undefined && request.upstreamAnswers?.isEmpty !== false;
     if (isTagged) reply.tag = tagOfLong(request.question, state, answer);
     return reply;
   }
 
   #reply(request: PresentRequest, state: StateView): Reply {
-    const answer = this.#rowAnswers.answer(request.question, state, request.readings);
+    const answer = this.#rowAnswers.answer(request.question, state, request.upstreamAnswers);
     const reply = this.#chargedReply(200, request, state);
     reply.body = request.isRenderedAtOnce ? answer : answer.toString();
     return reply;
@@ -161,11 +163,11 @@ export class PresentAnswers {
 
   /** The answer, or a 304 if the client has it already. */
   #replyToPoll(request: PresentRequest, state: StateView): Reply | Promise<Reply> {
-    const { question, head, readings } = request;
-    // The exchange's own answers are not recorded, so nobody knows since when they have been the same.
-    if (readings?.isEmpty === false) return this.#replyWhole(request, state);
-    // What a partial ledger does not hold is refused, whatever the client has of it.
-    if (state.isPartial) requireKnown(state, question.subjects(state), readings);
+    const { question, head, upstreamAnswers } = request;
+    // Answers of the exchange are not recorded, so it is unknown whether they have changed.
+    if (upstreamAnswers?.isEmpty === false) return this.#replyWhole(request, state);
+    // Unknown accounts are refused, even if the client has an earlier answer about them.
+    if (state.isPartial) requireKnown(state, question.subjects(state), upstreamAnswers);
     const tag = entityTag(state, question.type, question.changedAt(state));
     const isUnchanged = namesTag(head.ifNoneMatch, tag);
     if (!isUnchanged && isLong(question)) return this.#replyInPieces(request, question);
@@ -178,7 +180,7 @@ export class PresentAnswers {
 
   #chargedReply(status: number, request: PresentRequest, state: StateView): Reply {
     const { admission } = this.#parts;
-    const { head, key, question, payment, readings } = request;
+    const { head, key, question, payment, upstreamAnswers } = request;
     const reply = new Reply(status, question.type);
     reply.isPolled = head.question !== undefined;
     reply.allowance =
@@ -187,7 +189,7 @@ export class PresentAnswers {
     reply.time = state.time;
     if (state.isPartial) {
       const subjects = question.subjects(state);
-      this.#parts.reads.setProvenance(reply, state, subjects, readings);
+      this.#parts.reads.setProvenance(reply, state, subjects, upstreamAnswers);
       this.#parts.reads.noteInterest(state, subjects, key.id);
     }
     return reply;
@@ -195,8 +197,8 @@ export class PresentAnswers {
 }
 
 /**
- * The tag of an answer that took several turns. If a block has come since, nobody knows any more how long
- * the answer had been the same: its own height is never too early.
+ * The tag of an answer that was written in several turns. If a block was applied in the meantime, the height
+ * since which the answer has been the same is no longer known. The height of the answer is then a safe bound.
  */
 function tagOfLong(question: StateQuestion, state: StateView, { height }: LongAnswer): string {
   const changedAt = state.height === height ? question.changedAt(state) : height;

@@ -3,7 +3,7 @@
 import type { Question } from '../../info/question.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import {
-  type HeadTerms,
+  type HeadLimits,
   type RawHead,
   type RequestHead,
   readHead,
@@ -16,12 +16,12 @@ export interface QuestionHead extends RequestHead {
   readonly question: Question | RequestError | LongQuery | undefined;
 }
 
-export interface QuestionHeadTerms extends HeadTerms {
-  /** Whether questions are forwarded to the exchange. */
+export interface QuestionHeadOptions extends HeadLimits {
+  /** Whether some questions are forwarded to the exchange. */
   readonly forwards: boolean;
 }
 
-export function readQuestionHead(source: RawHead, terms: QuestionHeadTerms): QuestionHead {
+export function readQuestionHead(source: RawHead, terms: QuestionHeadOptions): QuestionHead {
   const head = readHead(source, terms);
   const { route, method } = head;
   const isQuery = route?.name === 'info' && (method === 'GET' || method === 'HEAD');
@@ -30,7 +30,7 @@ export function readQuestionHead(source: RawHead, terms: QuestionHeadTerms): Que
   return withQuestion(head, query.readIfShort(terms.forwards));
 }
 
-/** The same head with another question. Written out: a spread takes several times as long. */
+/** The same head with another question. All members are listed, because a spread takes several times as long. */
 export function withQuestion(head: RequestHead, question: QuestionHead['question']): QuestionHead {
   return {
     method: head.method,
@@ -39,7 +39,7 @@ export function withQuestion(head: RequestHead, question: QuestionHead['question
     secretHash: head.secretHash,
     routeRefusal: head.routeRefusal,
     headRefusal: head.headRefusal,
-    termsRefusal: head.termsRefusal,
+    freshnessRefusal: head.freshnessRefusal,
     minHeight: head.minHeight,
     accountAgeMsMax: head.accountAgeMsMax,
     ifNoneMatch: head.ifNoneMatch,
@@ -48,7 +48,7 @@ export function withQuestion(head: RequestHead, question: QuestionHead['question
   };
 }
 
-/** The head for a question without an HTTP head: a post on a push connection. */
+/** The head of a post on a push connection, which has no HTTP head. */
 export function headOfPost(secretHash: string): QuestionHead {
   return {
     method: 'POST',
@@ -57,7 +57,7 @@ export function headOfPost(secretHash: string): QuestionHead {
     secretHash,
     routeRefusal: undefined,
     headRefusal: undefined,
-    termsRefusal: undefined,
+    freshnessRefusal: undefined,
     minHeight: 0,
     accountAgeMsMax: undefined,
     ifNoneMatch: undefined,

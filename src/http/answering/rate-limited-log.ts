@@ -15,7 +15,7 @@ export class RateLimitedLog {
     this.#log = log;
   }
 
-  /** The first line after others were left out has the number of those, as `leftOut`. */
+  /** If lines were left out, the next line that is written has their number as `leftOut`. */
   write(level: 'info' | 'error', entry: object, message: string): void {
     const nowMs = performance.now();
     const leftOut = Math.max(0, this.#lines - LINES_MAX);

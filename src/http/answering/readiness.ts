@@ -1,4 +1,4 @@
-/** Whether questions can be answered now: from which state, or why not. */
+/** Checks whether the replica can answer questions now, and from which state. */
 
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
@@ -16,7 +16,7 @@ const NOTHING_READ = new RequestError(
 export interface ReadinessParts {
   readonly live: LiveState;
   readonly load: Load;
-  /** The way to the follower; undefined if there is none. */
+  /** Asks the follower to read accounts; undefined without a follower. */
   readonly wanted?: WantedClient | undefined;
   readonly settings: Pick<HttpSettings, 'refuseStale' | 'overloadDelay'>;
 }
@@ -28,14 +28,14 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** The state to answer from, or why there is none: not ready, below the minimum height, stale, cut off. */
+  /** Returns the state to answer from, or the refusal: not ready, below the minimum height, stale, or cut off. */
   findState(minHeight = 0): StateView | RequestError {
     const { live, settings, wanted } = this.#parts;
     const { state } = live;
     if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
     const cutOff = live.findCutOff();
     if (cutOff !== undefined) return new RequestError('behind', cutOff.message);
-    // Before its first block, the ledger of a follower looks like an empty one.
+    // Before the follower has written its first block, the ledger looks like an empty exchange.
     if (state.height === 0 && wanted?.status() !== undefined) return NOTHING_READ;
     if (state.height < minHeight) {
       const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;

@@ -10,20 +10,21 @@ import type { Cancellation } from './cancellation.ts';
 import { RoundRobin } from './round-robin.ts';
 
 const INTERVAL_MS = 20;
-/** Refusals of a key in an interval: 500 a second, more than a client needs that waits as it is asked to. */
+/** Refusals of a key in an interval: 500 a second. A client that obeys Retry-After needs fewer. */
 const INTERVAL_REFUSALS_MAX = 10;
-/** A refusal that closes its connection, such as that of a body over the limit, costs as much as five others. */
+/** A refusal that closes the connection costs as much as five others. Example: a body over the limit. */
 const LAST_COUNTS = 5;
 
-/** Codes with which a question to the exchange is refused free of charge, if the exchange was not asked. */
+/** A refusal with one of these codes is free if the exchange was not asked. */
 const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
   'not_ready',
   'upstream_failed',
 ]);
 
 /**
- * Whether the key has not paid for a refusal that it caused: its budget is spent, or what it may ask the
- * exchange, which is known late. A service that starts or is overloaded refuses everybody, at once.
+ * Whether the key caused a refusal without paying for the refusal: either the key's budget is spent, or the
+ * key's share of the budget for the exchange is spent. The second case is only known after a wait (`isLate`).
+ * Refusals because the service starts or is overloaded are not limited, since no key caused them.
  */
 export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean): boolean {
   if (refusal === undefined) return false;
@@ -34,18 +35,18 @@ export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean)
 
 interface WaitingRefusal {
   readonly keyId: string;
-  /** How many refusals it counts as. */
+  /** A refusal that closes the connection counts as several. */
   readonly count: number;
   send(): void;
 }
 
 export class RefusalRateLimit {
-  /** Refusals in this interval, by key. */
+  /** Number of refusals in this interval, by key. */
   readonly #counts = new Map<string, number>();
   readonly #waiting = new RoundRobin<WaitingRefusal>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** The reply, or a promise of the reply if the key has used up this interval. */
+  /** Returns the reply immediately, or a promise of the reply if the key has reached the limit of this interval. */
   pass(reply: Reply, keyId: string, cancellation: Cancellation): Reply | Promise<Reply> {
     const count = reply.isLast ? LAST_COUNTS : 1;
     if (cancellation.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
@@ -64,7 +65,7 @@ export class RefusalRateLimit {
     });
   }
 
-  /** Counts a refusal of the key; false if this interval's are used up. */
+  /** Counts a refusal of the key. Returns false if the key has reached the limit of this interval. */
   #tryCount(keyId: string, count: number): boolean {
     const counted = this.#counts.get(keyId) ?? 0;
     if (counted + count > INTERVAL_REFUSALS_MAX) return false;

@@ -1,4 +1,4 @@
-/** Admits requests by their heads, and makes the replies of those that are refused. */
+/** Decides by the head of a request whether the request is admitted, and makes the replies to refused requests. */
 
 import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Allowance } from '../../access/budgets.ts';
@@ -17,16 +17,16 @@ export const REFUSED_WEIGHT = 1;
 /** The weight of a body over the limit: reading it costs as much as the longest body. */
 const TOO_LARGE_WEIGHT = 20;
 
-/** What is known of a request that is refused. */
+/** The known facts about a refused request. */
 export interface Refused {
   readonly client: RequestingClient;
   readonly allow?: string;
   readonly key?: Key;
   readonly type?: string | undefined;
   readonly payment?: Prepayment | undefined;
-  /** The length of a long question that was read, in bytes. */
+  /** Bytes of a long question that was read. */
   readonly length?: number;
-  /** The rest of the body is not read, so the connection has to be closed. */
+  /** True if the rest of the body was not read. The connection must then be closed. */
   readonly isUnread?: boolean;
 }
 
@@ -42,7 +42,7 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** The key of a request, or the reply that its head alone decides. */
+  /** Returns the key of an admitted request, or the reply if the head alone decides the reply. */
   admitHead(head: RequestHead, client: RequestingClient): Key | Reply {
     if (head.routeRefusal !== undefined) {
       return this.refuse(head.routeRefusal, { client, allow: head.allow });
@@ -72,9 +72,9 @@ export class Refusals {
   }
 
   /**
-   * Charges a refusal to the key's budget. Refusals for our own limits and failures are free, but not a
-   * wait for a height that did not come: the client chose the height, and the wait took up a place. Work
-   * that was done and paid for is not charged twice.
+   * Charges a refusal to the key's budget. Refusals because of our own limits and failures are free. A wait
+   * for a height that was not reached is not free: the client chose the height, and the wait counted towards
+   * the limit of waiting requests. Work that was done and paid for is not charged twice.
    */
   charge(
     key: Key,

@@ -1,26 +1,26 @@
-/** The connection that a request came on. */
+/** The client that a request came from, and the protection against clients that try out keys and paths. */
 
 import type { RequestErrorCode } from '../../info/request-error.ts';
 import type { Cancellation } from './cancellation.ts';
 
-/** What a reply needs to know of its connection. */
+/** The part of a client's connection that answering uses. */
 export interface RequestingClient {
-  /** Requests without a known key, path or method, as a scanner sends them. */
+  /** Number of requests with an unknown key, path or method. A scanner sends many. */
   probeCount: number;
-  /** Ends the work on its requests. */
+  /** Cancels the work on the client's requests. */
   readonly cancellation: Cancellation;
 }
 
-/** Codes that a scanner gets again and again, an ordinary client only now and then. */
+/** A scanner gets these codes again and again. An ordinary client rarely gets them. */
 const PROBE_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
   'unknown_key',
   'not_found',
   'method_not_allowed',
 ]);
-/** Number of such refusals after which the connection is closed. A new connection costs more than many of them. */
+/** After this number of refusals the connection is closed. A new connection costs a scanner more than many requests. */
 const PROBES_MAX = 256;
 
-/** Counts a refusal if it has one of these codes; true if the connection is to be closed. */
+/** Counts a refusal with one of these codes. Returns true if the connection must be closed. */
 export function countProbe(code: RequestErrorCode, client: RequestingClient): boolean {
   if (!PROBE_CODES.has(code)) return false;
   client.probeCount++;

@@ -8,7 +8,7 @@ interface OfKey {
 }
 
 export class RoundRobin<T extends OfKey> {
-  /** The first key has the next turn. No list is empty. */
+  /** The first key has the next turn. Keys without items are deleted. */
   readonly #byKey = new Map<string, T[]>();
 
   get isEmpty(): boolean {
@@ -21,7 +21,10 @@ export class RoundRobin<T extends OfKey> {
     else items.push(item);
   }
 
-  /** Takes the next item of the next key, which then goes to the end of the queue; undefined if no item may come. */
+  /**
+   * Takes the next item of the next key, and moves that key to the end of the queue. Skips keys whose next item
+   * `mayCome` rejects; undefined if no item is left.
+   */
   take(mayCome: (keyId: string, item: T) => boolean = () => true): T | undefined {
     for (const [keyId, items] of this.#byKey) {
       if (!mayCome(keyId, items[0])) continue;
@@ -33,7 +36,7 @@ export class RoundRobin<T extends OfKey> {
     return undefined;
   }
 
-  /** False if the item is not in the queue. */
+  /** Removes an item. Returns false if the item is not in the queue. */
   delete(item: T): boolean {
     const items = this.#byKey.get(item.keyId);
     const index = items?.indexOf(item) ?? -1;

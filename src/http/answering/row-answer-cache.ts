@@ -1,8 +1,8 @@
 /**
- * A cache of answers that are made of one row each, such as an account: a ring of bytes, with room before each answer for the head of its
- * response. An answer cannot change while the ledger is at the same height, and dashboards ask more
- * often than blocks come. Until the ring overwrites it, it is served with the same bytes.
- * Caching takes no copy and makes no garbage.
+ * A cache of answers that are made of one row each, such as the answer about an account. The cache is a ring
+ * buffer, with room before each answer for the head of its response. An answer cannot change while the ledger
+ * is at the same height, and dashboards ask more often than blocks are applied. Until the ring overwrites an
+ * answer, the same bytes are served again. Caching copies nothing and creates no garbage.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -12,7 +12,7 @@ import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 
 const RING_BYTES = 1 << 22;
-/** More than any head and nearly any answer takes; a lap of the ring ends when less is left. */
+/** No head and hardly any answer is longer. If less room is left, writing continues at the start of the ring. */
 const HEAD_ROOM = 1024;
 const ANSWER_ROOM = 1 << 16;
 /** Maximum number of cached answers; a power of two. */
@@ -21,14 +21,14 @@ const SLOTS = 1 << 13;
 export class RowAnswerCache {
   readonly #rows: RowAnswers;
   readonly #ring = new AnswerWriter(RING_BYTES);
-  /** Bytes written in all laps so far. */
+  /** Number of bytes that were ever written; the position in the ring is the remainder. */
   #written = 0;
-  /** By slot, the low bits of a row: the row, the height and the start of its answer. */
+  /** By slot, which is the low bits of a row: the row, the height and the start of the answer. */
   readonly #rowsBySlot = new Int32Array(SLOTS);
   readonly #heights = new Float64Array(SLOTS).fill(-1);
   readonly #starts = new Float64Array(SLOTS);
   readonly #lengths = new Int32Array(SLOTS);
-  /** Where the answer that was found last is in the ring. */
+  /** The place in the ring of the answer that was found last. */
   #start = 0;
   #length = 0;
 
@@ -36,7 +36,7 @@ export class RowAnswerCache {
     this.#rows = rows;
   }
 
-  /** Looks up or computes the answer of a row; the other members then refer to it. */
+  /** Looks up or computes the answer of a row. The other members then return this answer. */
   find(state: StateView, row: number): this {
     const slot = row & (SLOTS - 1);
     const isThere =
@@ -58,7 +58,7 @@ export class RowAnswerCache {
     return this.#ring.textFrom(body, body + this.#length);
   }
 
-  /** The answer after the head of its response. */
+  /** The head of the response and the answer, as one text. */
   textAfter(head: AnswerWriter): string {
     const body = this.#start + HEAD_ROOM;
     return this.#ring.textFrom(this.#ring.putBefore(body, head), body + this.#length);
@@ -83,7 +83,7 @@ export class RowAnswerCache {
 export class RowAnswerCaches {
   readonly #byType = new Map<StateQuestionType, RowAnswerCache>();
 
-  /** From a cache, unless the question has another kind of answer or the upstream was asked for it. */
+  /** Answers from the cache, unless the answer is not made of one row, or the upstream was asked. */
   answer(
     question: StateQuestion,
     state: StateView,

@@ -3,22 +3,22 @@
 import { RequestError } from '../../info/request-error.ts';
 
 /**
- * Each client has a minute and more to read its answer, so without a limit those that ask and do not
- * read would fill the memory.
+ * A client has more than a minute to read its answer. Without a limit, clients that ask for long answers and
+ * do not read them would fill the memory.
  */
 const UNSENT_BYTES_MAX = 256 << 20;
 
 export class UnsentBytes {
   #bytes = 0;
 
-  /** Why no further long answer may be written; undefined if one may. */
+  /** The refusal of one more long answer; undefined if the answer may be written. */
   findOverload(): RequestError | undefined {
     if (this.#bytes < UNSENT_BYTES_MAX) return undefined;
     const message = `long answers: ${UNSENT_BYTES_MAX} bytes are not read by their clients, the limit`;
     return new RequestError('overloaded', message);
   }
 
-  /** Counts a body until the returned function is called, once: with all the memory that it keeps. */
+  /** Counts the memory of a body until the returned function is called. Call that function exactly once. */
   add({ buffer }: Buffer): () => void {
     const { byteLength } = buffer;
     this.#bytes += byteLength;

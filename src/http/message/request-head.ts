@@ -38,7 +38,7 @@ export interface RequestHead {
   /** A fault in the rest of the head; an unknown key takes precedence. */
   readonly headRefusal: RequestError | undefined;
   /** An invalid minimum height or maximum age; an invalid question takes precedence. */
-  readonly termsRefusal: RequestError | undefined;
+  readonly freshnessRefusal: RequestError | undefined;
   readonly minHeight: number;
   /** The maximum age of accounts in milliseconds; undefined if the request has none. */
   readonly accountAgeMsMax: number | undefined;
@@ -56,11 +56,11 @@ const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
-export interface HeadTerms {
+export interface HeadLimits {
   readonly bodyBytesMax: number;
 }
 
-export function readHead(source: RawHead, { bodyBytesMax }: HeadTerms): RequestHead {
+export function readHead(source: RawHead, { bodyBytesMax }: HeadLimits): RequestHead {
   const { method, target, headers } = source;
   const route = findRoute(target);
   const allow = route === undefined ? '' : methodsOf(route);
@@ -74,7 +74,7 @@ export function readHead(source: RawHead, { bodyBytesMax }: HeadTerms): RequestH
     secretHash: secret === '' ? '' : hashSecret(secret),
     routeRefusal: findRouteFault(route, method, allow),
     headRefusal: route?.name === 'ws' ? NOT_A_HANDSHAKE : findBodyHeadFault(source, bodyBytesMax),
-    termsRefusal: [minHeight, accountAgeMsMax].find((value) => value instanceof RequestError),
+    freshnessRefusal: [minHeight, accountAgeMsMax].find((value) => value instanceof RequestError),
     minHeight: typeof minHeight === 'number' ? minHeight : 0,
     accountAgeMsMax: typeof accountAgeMsMax === 'number' ? accountAgeMsMax : undefined,
     ifNoneMatch: textOf(headers, 'if-none-match'),

@@ -11,7 +11,7 @@ import { parseSubscription } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { requireKnown, type UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { StateView } from '../../state/state.ts';
-import type { AskedReadings } from '../answering/account-reads.ts';
+import type { AccountReadResult } from '../answering/account-reads.ts';
 import type { Answers } from '../answering/answers.ts';
 import type { Cancellation } from '../answering/cancellation.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
@@ -60,7 +60,7 @@ type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 interface Admitted {
   readonly question: StateQuestion;
   readonly state: StateView;
-  readonly readings?: UpstreamAnswers;
+  readonly upstreamAnswers?: UpstreamAnswers;
 }
 
 /** A subscription whose accounts are being read; it is paid for. */
@@ -159,14 +159,14 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   }
 
   /** Goes on with a subscription, unless it was cancelled, or the key revoked. */
-  #finishPending({ frame, question, payment }: Pending, read: AskedReadings): void {
+  #finishPending({ frame, question, payment }: Pending, read: AccountReadResult): void {
     const { answers, admission } = this.#context;
     const key = admission.findKey(this.#connection.secretHash);
     if (this.#dropPending(formatSubscription(question)) && key !== undefined) {
       this.#attempt(frame, key, () => {
         const state = answers.admitSubscription(question);
         if (state instanceof RequestError) return state;
-        this.#add({ question, state, readings: read.readings });
+        this.#add({ question, state, upstreamAnswers: read.upstreamAnswers });
         payment.keep();
         return undefined;
       });
@@ -183,9 +183,9 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   }
 
   /** Acknowledges a subscription, and sends its first state. */
-  #add({ question, state, readings }: Admitted): void {
+  #add({ question, state, upstreamAnswers }: Admitted): void {
     const { topics, schedule } = this.#context;
-    if (state.isPartial) requireKnown(state, question.subjects(state), readings);
+    if (state.isPartial) requireKnown(state, question.subjects(state), upstreamAnswers);
     const name = formatSubscription(question);
     const topic = topics.open(name, question, state);
     const subscription = new Subscription(topic, this);
@@ -194,7 +194,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#context.countSubscriptions(this.#connection.keyId, 1);
     this.#connection.outbox.send(formatAck('subscribe', name));
     // The first state follows the acknowledgement at once, even if other bytes are unread.
-    if (readings !== undefined) topics.takeReadings(topic, readings);
+    if (upstreamAnswers !== undefined) topics.takeUpstreamAnswers(topic, upstreamAnswers);
     this.#sendFirst(subscription, state);
     schedule.rest(subscription);
   }
@@ -254,7 +254,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   #composeStale(frames: FrameWriter, state: StateView): void {
     const { schedule } = this.#context;
     const { stale } = this;
-    if (this.#open.size <= CHECKED_MAX) schedule.hasten(this, this.#open.values());
+    if (this.#open.size <= CHECKED_MAX) schedule.wakeNearlyDue(this, this.#open.values());
     const endMax = frames.length + GATHERED_BYTES_MAX;
     for (let checked = 0; checked < CHECKED_MAX && frames.length < endMax; checked++) {
       const { first } = stale;

@@ -36,7 +36,7 @@ export interface PushContext extends SubscriptionContext {
   /** Called with a connection that has too many unread bytes. */
   cutOff(connection: PushConnection, reason: string): void;
   /** Called with a connection whose client violates a limit of the protocol. */
-  turnAway(connection: PushConnection, reason: string): void;
+  closeForViolation(connection: PushConnection, reason: string): void;
   /** Called with a connection on which a bug of ours came up. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
@@ -108,7 +108,7 @@ export class PushConnection {
 
   #admitControlFrame(): boolean {
     if (this.incoming.admitControlFrame()) return true;
-    this.#context.turnAway(this, 'too many control frames');
+    this.#context.closeForViolation(this, 'too many control frames');
     return false;
   }
 

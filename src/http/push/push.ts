@@ -117,7 +117,7 @@ export class Push {
         counters.countSubscriptions(change);
       },
       cutOff: (connection, reason) => this.#cutOff(connection, reason),
-      turnAway: (connection, reason) => this.#turnAway(connection, reason),
+      closeForViolation: (connection, reason) => this.#closeForViolation(connection, reason),
       fail: (connection, error) => this.#fail(connection, error),
     };
   }
@@ -211,7 +211,7 @@ export class Push {
   }
 
   /** Closes a connection whose client exceeds a limit of the protocol, and says why. */
-  #turnAway(connection: PushConnection, reason: string): void {
+  #closeForViolation(connection: PushConnection, reason: string): void {
     const { socket } = connection;
     if (socket.readyState !== socket.OPEN) return;
     this.#noteCutOff(connection, reason);
@@ -251,7 +251,10 @@ export class Push {
     } else if (unreadMs > settings.pushStallTimeout) {
       this.#cutOff(connection, `nothing was read for ${settings.pushStallTimeout} ms`);
     } else if (incoming.partialMs(nowMs) > settings.requestTimeout) {
-      this.#turnAway(connection, `a message was not complete after ${settings.requestTimeout} ms`);
+      this.#closeForViolation(
+        connection,
+        `a message was not complete after ${settings.requestTimeout} ms`,
+      );
     } else if (nowMs - heardMs > settings.idleTimeout) {
       socket.terminate();
     } else if (isPingDue) {

@@ -151,7 +151,7 @@ export class PushSchedule {
    * Makes those that are nearly due stale now, so that they share a write with others of their
    * connection.
    */
-  hasten(connection: ScheduledConnection, items: Iterable<Scheduled>): void {
+  wakeNearlyDue(connection: ScheduledConnection, items: Iterable<Scheduled>): void {
     if (connection.intervalMs === 0) return;
     const soonMs = performance.now() + connection.intervalMs * EARLY_SHARE_MAX;
     for (const item of items) {

@@ -66,7 +66,7 @@ export class TopicReads {
     if (reading === undefined) return;
     this.#readAgainMs.set(topic, Number.POSITIVE_INFINITY);
     reading
-      .then(({ readings }) => this.#parts.topics.takeReadings(topic, readings))
+      .then(({ upstreamAnswers }) => this.#parts.topics.takeUpstreamAnswers(topic, upstreamAnswers))
       .catch((error: unknown) => this.#parts.failed(error))
       .finally(() => {
         const pauseMs = Math.min(READ_AGAIN_MS, ageMsMax);

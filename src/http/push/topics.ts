@@ -20,7 +20,7 @@ import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-
 /** An account that was read again unchanged is sent again when this much time has passed. */
 const CONFIRMED_MS = 10_000;
 /** More than the number of CONFIRMED_MS periods, so that editions never collide. */
-const EDITIONS_PER_READING = 2 ** 32;
+const EDITIONS_PER_ANSWER = 2 ** 32;
 
 /** Minimum subscriptions to cache a frame: with two, it is rarely reused at its height. */
 const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
@@ -35,8 +35,8 @@ export class Topic implements WatchableTopic {
   readonly #reads: AccountReads;
   readonly #format: StateFormat;
   /** The exchange's own answers about accounts that are not recorded, and how many were taken. */
-  #readings: UpstreamAnswers | undefined;
-  #readingsCount = 0;
+  #upstreamAnswers: UpstreamAnswers | undefined;
+  #upstreamAnswersCount = 0;
   /** Which state it is: the height since which it has been the same, and on a partial ledger an edition. */
   changedAt = 0;
   edition = 0;
@@ -91,10 +91,10 @@ export class Topic implements WatchableTopic {
   }
 
   /** Takes what was read for it; true if that is something to send. */
-  takeReadings(readings: UpstreamAnswers): boolean {
-    if (!readings.hasAnswers) return false;
-    this.#readings = readings;
-    this.#readingsCount++;
+  takeUpstreamAnswers(upstreamAnswers: UpstreamAnswers): boolean {
+    if (!upstreamAnswers.hasAnswers) return false;
+    this.#upstreamAnswers = upstreamAnswers;
+    this.#upstreamAnswersCount++;
     this.#frame?.forget();
     return true;
   }
@@ -109,14 +109,14 @@ export class Topic implements WatchableTopic {
   #lookPartial(state: StateView): boolean {
     const subjects = this.subjects(state);
     // What is recorded is newer than the answer that was not.
-    if (this.#reads.areHeld(state, subjects)) this.#readings = undefined;
-    if (!this.#reads.isAnswerable(state, subjects, this.#readings)) return false;
+    if (this.#reads.areSubjectsRecorded(state, subjects)) this.#upstreamAnswers = undefined;
+    if (!this.#reads.isAnswerable(state, subjects, this.#upstreamAnswers)) return false;
     const provenance = provenanceOf(state);
-    this.#reads.setProvenance(provenance, state, subjects, this.#readings);
+    this.#reads.setProvenance(provenance, state, subjects, this.#upstreamAnswers);
     this.#provenance = provenance;
-    const readings = this.#readings === undefined ? 0 : this.#readingsCount;
+    const upstreamAnswers = this.#upstreamAnswers === undefined ? 0 : this.#upstreamAnswersCount;
     const confirmed = Math.floor(provenance.accountTime / CONFIRMED_MS);
-    this.edition = readings * EDITIONS_PER_READING + confirmed;
+    this.edition = upstreamAnswers * EDITIONS_PER_ANSWER + confirmed;
     return true;
   }
 
@@ -153,7 +153,7 @@ export class Topic implements WatchableTopic {
   #writePayload({ out }: FrameWriter, state: StateView): void {
     const { before, isAnswerOpened, after } = this.#format;
     out.long(before);
-    this.#question.write(out, state, this.#readings);
+    this.#question.write(out, state, this.#upstreamAnswers);
     if (isAnswerOpened) out.moveTo(out.length - 1);
     if (this.#provenance === undefined) writePosition(out, state);
     else out.long(after(this.#provenance));
@@ -224,8 +224,8 @@ export class Topics {
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 
-  takeReadings(topic: Topic, readings: UpstreamAnswers): void {
-    if (topic.takeReadings(readings)) this.#mark(topic);
+  takeUpstreamAnswers(topic: Topic, upstreamAnswers: UpstreamAnswers): void {
+    if (topic.takeUpstreamAnswers(upstreamAnswers)) this.#mark(topic);
   }
 
   #mark({ subscriptions }: Topic): void {

@@ -96,7 +96,7 @@ export class FastLane implements LaneReader {
     this.#connections.delete(connection);
   }
 
-  noteKept(connection: LaneConnection, bufferBytes: number): void {
+  noteBufferSize(connection: LaneConnection, bufferBytes: number): void {
     this.#parts.unfinished.note(connection, bufferBytes);
   }
 
@@ -226,7 +226,7 @@ export class FastLane implements LaneReader {
     const { client, keptLength } = connection;
     if (outcome === 'answered') return;
     if (outcome === 'partial') {
-      if (connection.begunMs === 0) connection.begunMs = this.#turnStartedMs;
+      if (connection.partialSinceMs === 0) connection.partialSinceMs = this.#turnStartedMs;
     } else if (outcome === 'waiting') {
       this.#readAhead(connection);
     } else if (outcome === 'held') {

@@ -14,7 +14,7 @@ export interface LaneReader {
   takeEnd(connection: LaneConnection): void;
   forget(connection: LaneConnection): void;
   /** Called with the size of the buffer that its bytes are kept in, when that has changed. */
-  noteKept(connection: LaneConnection, bufferBytes: number): void;
+  noteBufferSize(connection: LaneConnection, bufferBytes: number): void;
   refuseUnfinished(connection: LaneConnection): void;
 }
 
@@ -62,7 +62,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   longReply: Reply | undefined;
   head: LaneHead | undefined;
   /** When the current partial request began; 0 if there is none. */
-  begunMs = 0;
+  partialSinceMs = 0;
   /** The head of that request is complete, and was admitted. */
   isHeadAdmitted = false;
   readonly partialHead = new PartialHead();
@@ -126,18 +126,18 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   #keepIn(buffer: Buffer): void {
     if (buffer === this.#kept) return;
     this.#kept = buffer;
-    this.#reader.noteKept(this, buffer.length);
+    this.#reader.noteBufferSize(this, buffer.length);
   }
 
   /** Deadlines do not count the time in which the client was not read from. */
   restartDeadlines(nowMs: number): void {
     this.activeMs = nowMs;
-    if (this.begunMs > 0) this.begunMs = nowMs;
+    if (this.partialSinceMs > 0) this.partialSinceMs = nowMs;
   }
 
   /** Clears the state of the request that was just answered. */
   expectNext(): void {
-    this.begunMs = 0;
+    this.partialSinceMs = 0;
     this.isHeadAdmitted = false;
     this.partialHead.clear();
   }

@@ -39,14 +39,16 @@ export function findMissedDeadline(
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
   nowMs: number,
 ): 'request' | 'idle' | undefined {
-  const { activeMs, begunMs, hasAsked, isHeadAdmitted, skipLength } = connection;
+  const { activeMs, partialSinceMs, hasAsked, isHeadAdmitted, skipLength } = connection;
   const { idleTimeout, requestTimeout } = settings;
   const headerMs = headerMsMax(settings);
   const { isSending, isWaiting, isHeld, isQueued } = connection;
   if (isSending || isWaiting || isHeld || isQueued) return undefined;
-  if (begunMs > 0) {
+  if (partialSinceMs > 0) {
     const isHeadWhole = isHeadAdmitted || skipLength > 0;
-    return nowMs - begunMs > (isHeadWhole ? requestTimeout : headerMs) ? 'request' : undefined;
+    return nowMs - partialSinceMs > (isHeadWhole ? requestTimeout : headerMs)
+      ? 'request'
+      : undefined;
   }
   const idleMs = hasAsked ? idleTimeout + KEEP_ALIVE_GRACE_MS : headerMs;
   return nowMs - activeMs > idleMs ? 'idle' : undefined;

@@ -127,5 +127,5 @@ function skipBody(connection: LaneConnection, input: LaneInput): void {
   const length = Math.min(connection.skipLength, input.end - input.start);
   connection.skipLength -= length;
   input.start += length;
-  if (connection.skipLength === 0 && length > 0) connection.begunMs = 0;
+  if (connection.skipLength === 0 && length > 0) connection.partialSinceMs = 0;
 }

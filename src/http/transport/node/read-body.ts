@@ -10,7 +10,7 @@ import {
 } from '../connections/unfinished-bytes.ts';
 import type { HttpExchange } from './request-stream.ts';
 
-export interface BodyTerms {
+export interface BodyLimits {
   readonly bytesMax: number;
   readonly unfinished: UnfinishedBytes;
 }
@@ -21,7 +21,7 @@ export interface BodyTerms {
  */
 export function readBody(
   { request, response }: HttpExchange,
-  terms: BodyTerms,
+  terms: BodyLimits,
 ): Promise<Buffer | RequestError> {
   return new Promise((resolve, reject) => {
     const body = new UnfinishedBody(terms, resolve);
@@ -40,14 +40,14 @@ const NOTHING = Buffer.alloc(0);
 const CUT_SHORT = new Error('the client ended its side in the middle of the body');
 
 class UnfinishedBody implements UnfinishedRequest {
-  readonly #terms: BodyTerms;
+  readonly #terms: BodyLimits;
   readonly #resolve: (outcome: Buffer | RequestError) => void;
   /** One buffer, because thousands of tiny chunks would take far more memory than their bytes. */
   #bytes: Buffer = NOTHING;
   #length = 0;
   #isRefused = false;
 
-  constructor(terms: BodyTerms, resolve: (outcome: Buffer | RequestError) => void) {
+  constructor(terms: BodyLimits, resolve: (outcome: Buffer | RequestError) => void) {
     this.#terms = terms;
     this.#resolve = resolve;
   }
