@@ -227,6 +227,7 @@ const ALL: Suite[] = [
   testSuite('events', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('info', { seconds: 120, isTogether: true, isCounted: true }),
   testSuite('feed', { seconds: 60, isTogether: true }),
+  testSuite('timing', { seconds: 60, isTogether: true }),
   testSuite('simulator', { seconds: 120, isTogether: true }),
   testSuite('mutations', { seconds: 60, longSeconds: 240 }),
   testSuite('structure', { seconds: 60 }),

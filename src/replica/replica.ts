@@ -6,7 +6,6 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cutBlock } from '../events/block-pieces.ts';
 import { type Block, parseBlock } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
@@ -21,6 +20,7 @@ import {
 import { applyBlock, applyInPieces, type EventWatcher } from '../state/fold.ts';
 import { digestBytes } from '../state/snapshot/digest.ts';
 import { createState, type State, type StateView } from '../state/state.ts';
+import { runInSlices } from '../timing/slices.ts';
 import { saveReplayed } from './replayed-snapshot.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
@@ -165,7 +165,8 @@ export class Replica {
   async follow(ledger: Ledger, signal: AbortSignal, watcher: ReplicaWatcher = {}): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
       await watcher.beforeBlocks?.();
-      await runInSlices(this.#applyBatch(batch), watcher);
+      const steps = this.#applyBatch(batch);
+      await runInSlices(() => steps.next().done === true, SLICE_MS, watcher.worked);
       watcher.advanced?.();
     }
   }
@@ -198,19 +199,6 @@ async function setLedgerId(state: State, ledger: Ledger): Promise<void> {
 /** What to do about a stored block that has an event which this version does not know. */
 function hintAt({ field }: BlockError): string {
   return field === 'type' ? '; if a newer perpinfo wrote it, upgrade this one' : '';
-}
-
-/** Yields to the event loop after each slice of time. */
-async function runInSlices(steps: Iterator<void>, { worked }: ReplicaWatcher): Promise<void> {
-  let startedMs = performance.now();
-  while (steps.next().done !== true) {
-    const passedMs = performance.now() - startedMs;
-    if (passedMs < SLICE_MS) continue;
-    worked?.(passedMs / 1000);
-    await nextTurn();
-    startedMs = performance.now();
-  }
-  worked?.((performance.now() - startedMs) / 1000);
 }
 
 /** Refuses invalid UTF-8, which decoding would silently replace. */

@@ -11,11 +11,14 @@ import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { completeSetting, listSettings, type SettingValues } from '../config/setting.ts';
 import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
 import { RepeatedLines } from './logging/repeated-lines.ts';
+import { RestartDelay } from './restart-delay.ts';
 
-const RESTART_MS_MIN = 1_000;
-const RESTART_MS_MAX = 60_000;
-/** A process that lived this long resets the restart delay: to find a disk full again may take a while. */
-const HEALTHY_MS = 600_000;
+/**
+ * To find a disk full again may take a while: only a process that has run for minutes is healthy.
+ *
+ * @internal Exported for the tests, which have no minutes to wait.
+ */
+export const ARCHIVER_RESTARTS = { firstMs: 1_000, maxMs: 60_000, healthyMs: 600_000 };
 
 /** The exit code of an archiver whose archive another process has taken over. */
 export const TAKEN_OVER_EXIT_CODE = 3;
@@ -48,7 +51,8 @@ export interface ArchiverOptions {
 export async function runArchiverProcess(options: ArchiverOptions): Promise<void> {
   const { log, signal, stopping } = options;
   const lines = new RepeatedLines(log);
-  for (let restartMs = RESTART_MS_MIN; !signal.aborted; ) {
+  const restartDelay = new RestartDelay(ARCHIVER_RESTARTS);
+  while (!signal.aborted) {
     const startedMs = performance.now();
     const { code, reason } = await runOnce(options, lines);
     if (signal.aborted || stopping?.aborted) return;
@@ -58,18 +62,8 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
       continue;
     }
     lines.write('error', { reason }, 'the archiver has ended: it is started again');
-    restartMs = nextRestartMs(restartMs, performance.now() - startedMs);
-    await pause(restartMs, signal);
+    await pause(restartDelay.nextMs(performance.now() - startedMs), signal);
   }
-}
-
-/**
- * How long to pause before the next start, by the pause before and the time that the process lived.
- *
- * @internal Exported for the tests, which have no minutes to wait.
- */
-export function nextRestartMs(beforeMs: number, livedMs: number): number {
-  return livedMs >= HEALTHY_MS ? RESTART_MS_MIN : Math.min(beforeMs * 2, RESTART_MS_MAX);
 }
 
 /** Starting again at once would take the archive from the writer that was started last. */

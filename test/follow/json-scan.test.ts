@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { JsonScan } from '../../src/upstream/client/answers/json-scan.ts';
-import { SlicedWork } from '../../src/upstream/client/answers/sliced-work.ts';
 import {
   checkUpstreamAnswer,
   readUpstreamAnswer,
   UpstreamAnswer,
 } from '../../src/upstream/client/answers/upstream-answer.ts';
 import { parseUpstreamJson } from '../../src/upstream/client/answers/upstream-json.ts';
+import { WorkQueue } from '../../src/upstream/client/answers/work-queue.ts';
 import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import { runs, SEED_NOTE } from '../../tools/harness/seed.ts';
 
@@ -163,7 +163,7 @@ test('a long answer that is passed on is refused for what any other is refused f
     Buffer.from(`["${KEY}"]`),
     Buffer.alloc(0),
   ];
-  const work = new SlicedWork();
+  const work = new WorkQueue();
   for (const [index, body] of bodies.entries()) {
     const read = readUpstreamAnswer(response(body), ADDRESS);
     const checked = await checkUpstreamAnswer(response(body), ADDRESS, work);
@@ -176,7 +176,7 @@ test('a long answer that is passed on is refused for what any other is refused f
 });
 
 test('long checks go one after the other, and each leaves turns to others', async () => {
-  const work = new SlicedWork();
+  const work = new WorkQueue();
   const steps: string[] = [];
   const doSteps = (name: string, count: number) => {
     let left = count;

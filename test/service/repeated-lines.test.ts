@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextRestartMs } from '../../src/service/archiver-process.ts';
+import { ARCHIVER_RESTARTS } from '../../src/service/archiver-process.ts';
 import { RepeatedLines } from '../../src/service/logging/repeated-lines.ts';
+import { RestartDelay } from '../../src/service/restart-delay.ts';
 
 const MINUTE_MS = 60_000;
 const ENDED = 'the archiver has ended';
@@ -62,8 +63,8 @@ test('lines that all differ are written, and only so many are known', () => {
 });
 
 test('the pause before a restart grows to a minute, also where an end takes minutes to come', () => {
-  const pauses = [1000];
-  for (let end = 0; end < 7; end++) pauses.push(nextRestartMs(pauses[end], end * MINUTE_MS));
-  assert.deepEqual(pauses.slice(1), [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
-  assert.equal(nextRestartMs(60_000, 10 * MINUTE_MS), 1000);
+  const delay = new RestartDelay(ARCHIVER_RESTARTS);
+  const pauses = [0, 1, 2, 3, 4, 5, 6].map((minutes) => delay.nextMs(minutes * MINUTE_MS));
+  assert.deepEqual(pauses, [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  assert.equal(delay.nextMs(10 * MINUTE_MS), 1000);
 });

@@ -10,6 +10,7 @@ import { RequestError } from '../../info/request-error.ts';
 import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
 import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
+import { type Slice, SliceLoop } from '../../timing/slices.ts';
 import { CancelledAnswer, type Requester } from './cancellation.ts';
 import { InFlightLimit } from './in-flight-limit.ts';
 import { RoundRobin } from './round-robin.ts';
@@ -104,7 +105,13 @@ export class LongAnswers {
   readonly #waiting = new RoundRobin<Job>();
   /** The job whose answer is being written. */
   #current: Job | undefined;
-  #isSliceComing = false;
+  readonly #slices = new SliceLoop({
+    sliceMs: () => (this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS),
+    step: (slice) => this.#writeNext(slice),
+    hasMore: () => this.#current !== undefined || !this.#waiting.isEmpty,
+    worked: (seconds) => this.#options.worked(seconds),
+    later: (run) => this.#planSlice(run),
+  });
   readonly #spare: AnswerWriter[] = [];
   /** The number of turns with answers to other requests, when the last slice was scheduled. */
   #answeredBefore = 0;
@@ -136,7 +143,7 @@ export class LongAnswers {
       const job = { keyId, question, upstreamAnswers, ...begun, resolve, reject };
       stop = cancellation.addWithDeadline((reason) => this.#cancel(job, reason));
       this.#waiting.add(job);
-      this.#startSlice();
+      this.#slices.start();
     });
     return writing.finally(() => {
       stop();
@@ -155,16 +162,13 @@ export class LongAnswers {
     job.resolve(new CancelledAnswer(refusal, job.workedMs));
   }
 
-  #startSlice(): void {
-    if (this.#isSliceComing) return;
-    this.#isSliceComing = true;
+  #planSlice(run: () => void): void {
     const { turns } = this.#options;
     const isAlone = turns.answeredCount === this.#answeredBefore;
     this.#aloneSlices = isAlone ? this.#aloneSlices + 1 : 0;
     this.#answeredBefore = turns.answeredCount;
-    const work = () => this.#work();
-    if (this.#isPauseDue()) turns.doAfterPause(work);
-    else turns.doLater(work);
+    if (this.#isPauseDue()) turns.doAfterPause(run);
+    else turns.doLater(run);
   }
 
   /** Pauses for other requests only during the first attempt of an answer, and not while a block waits. */
@@ -195,32 +199,24 @@ export class LongAnswers {
     return waiters.length > 0;
   }
 
-  #work(): void {
-    this.#isSliceComing = false;
+  /** Works on one answer; false if others come first now. */
+  #writeNext(slice: Slice): boolean {
+    this.#current ??= this.#waiting.take();
+    const job = this.#current;
+    if (job === undefined) return false;
     const startedMs = performance.now();
-    const endMs = startedMs + (this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS);
-    let nowMs = startedMs;
-    while (nowMs < endMs) {
-      this.#current ??= this.#waiting.take();
-      const job = this.#current;
-      if (job === undefined) break;
-      const isDone = this.#tryAdvance(job, endMs);
-      const beganMs = nowMs;
-      nowMs = performance.now();
-      job.workedMs += nowMs - beganMs;
-      if (!isDone) break;
-      this.#current = undefined;
-      // A waiting block is applied before the next answer is started.
-      if (this.#wakeWaiters()) break;
-    }
-    this.#options.worked((nowMs - startedMs) / 1000);
-    if (this.#current !== undefined || !this.#waiting.isEmpty) this.#startSlice();
+    const isDone = this.#tryAdvance(job, slice);
+    job.workedMs += performance.now() - startedMs;
+    if (!isDone) return false;
+    this.#current = undefined;
+    // A block that has waited comes before the next answer.
+    return !this.#wakeWaiters();
   }
 
-  /** Writes until `endMs`. Returns true if the job is done, or has failed. */
-  #tryAdvance(job: Job, endMs: number): boolean {
+  /** Writes until the slice is over; true if the job is done, or has failed. */
+  #tryAdvance(job: Job, slice: Slice): boolean {
     try {
-      return this.#advance(job, endMs);
+      return this.#advance(job, slice);
     } catch (error) {
       if (error instanceof RequestError) job.resolve(error);
       else job.reject(error);
@@ -228,7 +224,7 @@ export class LongAnswers {
     }
   }
 
-  #advance(job: Job, endMs: number): boolean {
+  #advance(job: Job, slice: Slice): boolean {
     const state = this.#options.readState();
     if (state === undefined) {
       job.resolve(undefined);
@@ -245,7 +241,7 @@ export class LongAnswers {
         job.resolve(new CancelledAnswer(excess, Number.POSITIVE_INFINITY));
         return true;
       }
-      if (!isInOneGo && performance.now() >= endMs) return false;
+      if (!isInOneGo && slice.isOver) return false;
     }
     const { height, time } = state;
     job.resolve({ height, time, ...this.#handOut(out) });

@@ -8,6 +8,7 @@ import type { HistoryRange, HistoryView } from '../../info/archive/history-view.
 import { NO_ARCHIVE, type Present } from '../../info/archive/resolve-moment.ts';
 import type { ArchiveQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
+import { Slice, SliceLoop } from '../../timing/slices.ts';
 import { namesTag, pastTag } from '../message/entity-tag.ts';
 import type { RequestHead } from '../message/request-head.ts';
 import { CancelledAnswer, type Requester } from './cancellation.ts';
@@ -94,7 +95,12 @@ export class PastAnswers {
   });
   /** Those that are computed in turns. */
   readonly #jobs = new RoundRobin<Job>();
-  #isTurnComing = false;
+  readonly #slices = new SliceLoop({
+    sliceMs: () => SLICE_MS,
+    step: (slice) => this.#takeTurn(slice),
+    hasMore: () => !this.#jobs.isEmpty,
+    later: (run) => this.#options.turns.doLater(run),
+  });
   /** Long ones that have not begun. */
   readonly #waitingLong = new RoundRobin<Job>();
   /** The keys of those that have. */
@@ -169,7 +175,7 @@ export class PastAnswers {
     const { isLong } = question;
     const { keyId, pay } = requester;
     const job = { keyId, pay, isLong, steps: question.answer(history), workedMs: 0 };
-    const answer = this.#jobs.isEmpty && !isLong ? this.#work(job) : undefined;
+    const answer = this.#jobs.isEmpty && !isLong ? this.#work(job, new Slice(SLICE_MS)) : undefined;
     if (answer !== undefined) return answer;
     const { refusal } = requester.cancellation;
     return refusal === undefined
@@ -217,25 +223,17 @@ export class PastAnswers {
 
   #start(job: Job): void {
     this.#jobs.add(job);
-    this.#continueLater();
+    this.#slices.start();
   }
 
-  #continueLater(): void {
-    if (this.#isTurnComing || this.#jobs.isEmpty) return;
-    this.#isTurnComing = true;
-    this.#options.turns.doLater(() => {
-      this.#isTurnComing = false;
-      this.#takeTurn();
-    });
-  }
-
-  #takeTurn(): void {
+  /** One job has the whole slice. */
+  #takeTurn(slice: Slice): boolean {
     const job = this.#jobs.take();
-    if (job === undefined) return;
-    const answer = this.#work(job);
+    if (job === undefined) return false;
+    const answer = this.#work(job, slice);
     if (answer === undefined) this.#start(job);
     else this.#finish(job, answer);
-    this.#continueLater();
+    return false;
   }
 
   /** After a long one the next of its key may begin. */
@@ -257,8 +255,7 @@ export class PastAnswers {
   }
 
   /** Works for a slice of time; undefined if that is not enough. */
-  #work(job: Pick<Job, 'steps' | 'pay' | 'workedMs'>): Computed | undefined {
-    const startedMs = performance.now();
+  #work(job: Pick<Job, 'steps' | 'pay' | 'workedMs'>, slice: Slice): Computed | undefined {
     const answer = this.#guard(() => {
       for (;;) {
         const step = job.steps.next();
@@ -268,12 +265,12 @@ export class PastAnswers {
           job.steps.return?.();
           return shortage;
         }
-        if (performance.now() - startedMs >= SLICE_MS) return undefined;
+        if (slice.isOver) return undefined;
       }
     });
-    const workedMs = performance.now() - startedMs;
-    job.workedMs += workedMs;
-    this.#options.worked(workedMs / 1000);
+    const { seconds } = slice;
+    job.workedMs += seconds * 1000;
+    this.#options.worked(seconds);
     return answer;
   }
 

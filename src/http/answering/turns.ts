@@ -20,8 +20,8 @@ export class Turns {
   }
 
   /** Does a slice of longer work in the next turn. */
-  doLater(slice: () => void): NodeJS.Immediate {
-    return setImmediate(() => {
+  doLater(slice: () => void): void {
+    setImmediate(() => {
       this.#answerRead();
       slice();
     });

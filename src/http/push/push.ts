@@ -11,6 +11,7 @@ import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import { describeFailure } from '../answering/answer-failure.ts';
 import type { Answers } from '../answering/answers.ts';
+import { type Slice, SliceLoop } from '../../timing/slices.ts';
 import { STOPPING } from '../answering/cancellation.ts';
 import type { PushCounters } from '../answering/counters.ts';
 import { RateLimitedLog } from '../answering/rate-limited-log.ts';
@@ -70,7 +71,16 @@ export class Push {
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
   #isClosing = false;
-  #marking: NodeJS.Immediate | undefined;
+  /** Marks subscriptions after a block. */
+  readonly #marking = new SliceLoop({
+    sliceMs: () => MARKING_MS,
+    step: (slice) => this.#markChanged(slice),
+    hasMore: () => !this.#isMarked,
+    worked: (seconds) => this.#parts.counters.countWork('push', seconds),
+    later: (run) => this.#parts.answers.turns.doLater(run),
+  });
+  /** Whether all subscriptions are marked that the last blocks may have changed. */
+  #isMarked = true;
   #keysVersion: number | undefined;
   #inspectedMs = 0;
   #pingedMs = 0;
@@ -267,21 +277,15 @@ export class Push {
     const { state } = this.#parts.live;
     if (state === undefined || this.#connections.size === 0) return;
     this.#context.topics.advance(state);
-    this.#markChanged();
+    this.#isMarked = false;
+    // Some are marked now, the rest in turns to come.
+    this.#marking.runNow();
   }
 
-  /** Some now, the rest in turns to come. */
-  #markChanged(): void {
-    const { live, counters, answers } = this.#parts;
-    if (live.state === undefined) return;
-    const startedMs = performance.now();
-    const isDone = this.#context.topics.markChanged(live.state, startedMs + MARKING_MS);
-    counters.countWork('push', (performance.now() - startedMs) / 1000);
-    if (isDone) return;
-    this.#marking ??= answers.turns.doLater(() => {
-      this.#marking = undefined;
-      this.#markChanged();
-    });
+  #markChanged(slice: Slice): boolean {
+    const { state } = this.#parts.live;
+    this.#isMarked = state === undefined || this.#context.topics.markChanged(state, slice.endMs);
+    return false;
   }
 
   /** The ledger is broken: no more states will come. */
@@ -299,7 +303,7 @@ export class Push {
     this.#isClosing = true;
     for (const connection of this.#connections) connection.startDraining();
     clearInterval(this.#sweeper);
-    clearImmediate(this.#marking);
+    this.#marking.stop();
     this.#schedule.close();
     this.#topicReads.close();
     this.#closeAll(GOING_AWAY, 'the service is stopping');

@@ -10,6 +10,7 @@
  */
 
 import type { StateView } from '../../state/state.ts';
+import { type Slice, SliceLoop } from '../../timing/slices.ts';
 import type { Turns } from '../answering/turns.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
@@ -75,12 +76,21 @@ export class PushSchedule {
    */
   readonly #waiting = new LinkedList<Scheduled>();
   #allMarks = 0;
-  #slice: NodeJS.Immediate | undefined;
+  readonly #slices: SliceLoop;
+  /** States sent in this slice. */
+  #statesSent = 0;
   #pause: NodeJS.Timeout | undefined;
   #pauseEndMs = 0;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
+    this.#slices = new SliceLoop({
+      sliceMs: () => SLICE_MS,
+      step: (slice) => this.#deliver(slice),
+      hasMore: () => this.#queue.first !== undefined && options.readState() !== undefined,
+      worked: (seconds) => this.#noteWork(seconds),
+      later: (run) => options.turns.doLater(run),
+    });
   }
 
   /** Its answer may have changed. */
@@ -114,7 +124,7 @@ export class PushSchedule {
   enqueue(connection: ScheduledConnection): void {
     if (connection.stale.first === undefined) return;
     this.#queue.append(connection);
-    this.#startSlice();
+    this.#slices.start();
   }
 
   /** It was checked: it waits for the next change. */
@@ -180,37 +190,23 @@ export class PushSchedule {
   }
 
   close(): void {
-    clearImmediate(this.#slice);
+    this.#slices.stop();
     clearTimeout(this.#pause);
     this.#queue.clear();
     this.#waiting.clear();
     for (const list of this.#resting.values()) list.clear();
   }
 
-  #startSlice(): void {
-    this.#slice ??= this.#options.turns.doLater(() => {
-      this.#slice = undefined;
-      this.#work();
-    });
+  #noteWork(seconds: number): void {
+    this.#options.worked(seconds, this.#statesSent);
+    this.#statesSent = 0;
   }
 
-  #work(): void {
-    const { readState, worked } = this.#options;
+  /** Writes the states of some connections, then sends them. */
+  #deliver(slice: Slice): boolean {
+    const { frames, readState } = this.#options;
     const state = readState();
-    if (state === undefined) return;
-    const startedMs = performance.now();
-    const endMs = startedMs + SLICE_MS;
-    let states = 0;
-    do {
-      states += this.#deliver(state, endMs);
-    } while (this.#queue.first !== undefined && performance.now() < endMs);
-    worked((performance.now() - startedMs) / 1000, states);
-    if (this.#queue.first !== undefined) this.#startSlice();
-  }
-
-  /** Writes the states of some connections, then sends them; returns how many. */
-  #deliver(state: StateView, endMs: number): number {
-    const { frames } = this.#options;
+    if (state === undefined) return false;
     const turn: ScheduledConnection[] = [];
     frames.clear();
     for (
@@ -221,12 +217,13 @@ export class PushSchedule {
       this.#queue.remove(connection);
       connection.compose(frames, state);
       turn.push(connection);
-      if (frames.length > GATHERED_BYTES_MAX || performance.now() > endMs) break;
+      if (frames.length > GATHERED_BYTES_MAX || slice.isOver) break;
     }
     for (const connection of turn) {
       if (connection.send(frames)) this.#queue.append(connection);
     }
-    return frames.count;
+    this.#statesSent += frames.count;
+    return true;
   }
 
   /** Wakes when one is due, unless that is planned already for an earlier time. */

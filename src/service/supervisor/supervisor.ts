@@ -11,14 +11,12 @@ import type { ChargeChannel } from '../../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../../access/budgets.ts';
 import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
+import { RestartDelay } from '../restart-delay.ts';
 import { HandedConnections } from './handed-connections.ts';
 import { SnapshotRequests } from './snapshot-requests.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
 
-const RESTART_MS_MIN = 100;
-const RESTART_MS_MAX = 5_000;
-/** A worker that lived this long resets the restart delay. */
-const HEALTHY_MS = 10_000;
+const RESTARTS = { firstMs: 100, maxMs: 5_000, healthyMs: 10_000 };
 
 /** Skips a worker that is exiting. */
 function sendTo(worker: Worker, message: FromSupervisor): void {
@@ -46,7 +44,7 @@ export class Supervisor {
   readonly #handed = new HandedConnections();
   readonly #snapshots = new SnapshotRequests<Worker>();
   readonly #budgets = new Budgets();
-  #restartMs = RESTART_MS_MIN;
+  readonly #restartDelay = new RestartDelay(RESTARTS);
   #hasListened = false;
   #isStopping = false;
   #feedFailure: FeedFailure | undefined;
@@ -116,10 +114,8 @@ export class Supervisor {
   }
 
   #replace(livedMs: number): void {
-    this.#restartMs =
-      livedMs >= HEALTHY_MS ? RESTART_MS_MIN : Math.min(this.#restartMs * 2, RESTART_MS_MAX);
     const { signal } = this.#options;
-    sleep(this.#restartMs, undefined, { signal }).then(
+    sleep(this.#restartDelay.nextMs(livedMs), undefined, { signal }).then(
       () => this.#startAgain(),
       () => undefined,
     );

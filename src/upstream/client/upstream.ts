@@ -6,13 +6,13 @@
 import type { QuestionBody } from '../../info/question.ts';
 import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../info/upstream-weights.ts';
 import { SharedRead } from './answers/shared-read.ts';
-import { SlicedWork } from './answers/sliced-work.ts';
 import {
   checkUpstreamAnswer,
   readUpstreamAnswer,
   showsLife,
   type UpstreamAnswer,
 } from './answers/upstream-answer.ts';
+import { WorkQueue } from './answers/work-queue.ts';
 import type { Asking } from './asking.ts';
 import { CircuitBreaker, PROBE_MAX_MS } from './limits/circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './limits/clock.ts';
@@ -103,7 +103,7 @@ export class Upstream {
   /** Questions that wait or are in flight, by their text. */
   readonly #reads = new Map<string, SharedRead>();
   /** Checks of long answers that are passed on without parsing. */
-  readonly #checks = new SlicedWork();
+  readonly #checks = new WorkQueue();
   #isClosed = false;
 
   constructor(http: UpstreamTransport, options: UpstreamOptions) {

@@ -1,5 +1,6 @@
 /** A task that runs repeatedly: at its interval, and sooner after a failure. */
 
+import { backoffMs } from '../../timing/backoff.ts';
 import type { Clock } from '../client/limits/clock.ts';
 
 const RETRY_FIRST_MS = 1_000;
@@ -40,8 +41,9 @@ export class PeriodicTask {
       this.#failures = 0;
       this.#schedule(intervalMs);
     } catch (error) {
-      const retryMs = RETRY_FIRST_MS * 2 ** Math.min(this.#failures++, 20);
-      this.#schedule(Math.min(retryMs, intervalMs));
+      this.#failures++;
+      const terms = { firstMs: RETRY_FIRST_MS, maxMs: intervalMs };
+      this.#schedule(backoffMs(this.#failures, terms));
       if (!this.#isStopped) this.#options.failed(error as Error);
     }
   }

@@ -4,6 +4,8 @@
  * question never waits for the requests that are queued here.
  */
 
+import { SliceLoop } from '../../../timing/slices.ts';
+
 const TURN_MS = 1;
 
 /** A stream that passes on its bytes in turns. */
@@ -13,32 +15,26 @@ export interface Pumpable {
 
 export class TurnQueue {
   readonly #waiting = new Set<Pumpable>();
-  #isPlanned = false;
+  readonly #slices = new SliceLoop({
+    sliceMs: () => TURN_MS,
+    step: () => this.#pumpNext(),
+    hasMore: () => this.#waiting.size > 0,
+  });
 
   /** Adding a stream again before its turn has no effect. */
   add(stream: Pumpable): void {
     this.#waiting.add(stream);
-    this.#plan();
+    this.#slices.start();
   }
 
   has(stream: Pumpable): boolean {
     return this.#waiting.has(stream);
   }
 
-  #plan(): void {
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    setImmediate(() => this.#run());
-  }
-
-  #run(): void {
-    this.#isPlanned = false;
-    const endMs = performance.now() + TURN_MS;
-    for (const stream of this.#waiting) {
-      this.#waiting.delete(stream);
-      stream.pump();
-      if (performance.now() >= endMs) break;
-    }
-    if (this.#waiting.size > 0) this.#plan();
+  #pumpNext(): boolean {
+    const [stream] = this.#waiting;
+    this.#waiting.delete(stream);
+    stream.pump();
+    return true;
   }
 }

@@ -7,8 +7,8 @@ import type { UpstreamAddress } from '../upstream-address.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../upstream-error.ts';
 import type { HttpResponse } from '../upstream-http.ts';
 import { JsonScan } from './json-scan.ts';
-import type { SlicedWork } from './sliced-work.ts';
 import { NestingError, parseUpstreamJson } from './upstream-json.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /** Statuses that a proxy sends if the server behind it does not answer. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
@@ -68,7 +68,7 @@ export function readUpstreamAnswer(
 export async function checkUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
-  work: SlicedWork,
+  work: WorkQueue,
 ): Promise<UpstreamAnswer | UpstreamError> {
   const { body } = response;
   const refusal = refuseHead(response, address);

@@ -4,7 +4,7 @@
  * may wait there.
  */
 
-import { Backoff } from './backoff.ts';
+import { Backoff } from '../../../timing/backoff.ts';
 import type { Clock } from './clock.ts';
 
 /** Failures in a row after which the breaker opens. */

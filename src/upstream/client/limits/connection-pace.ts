@@ -3,7 +3,7 @@
  * per minute.
  */
 
-import { Backoff } from './backoff.ts';
+import { Backoff } from '../../../timing/backoff.ts';
 import type { Clock } from './clock.ts';
 import { WINDOW_MS } from './window-usage.ts';
 

@@ -4,11 +4,12 @@
  * each time. The rate recovers steadily.
  */
 
+import { backoffMs } from '../../../timing/backoff.ts';
+
 const FACTOR_MIN = 1 / 16;
 /** Time in which the rate recovers from zero to the whole budget. */
 const RECOVERY_MS = 300_000;
-const PAUSE_MS = 1_000;
-const PAUSE_MS_MAX = 60_000;
+const PAUSE = { firstMs: 1_000, maxMs: 60_000 };
 /** A longer Retry-After is cut to this value. */
 const RETRY_AFTER_MS_MAX = 600_000;
 
@@ -39,7 +40,7 @@ export class RateThrottle {
       this.#changedMs = nowMs;
       this.#refusals++;
     }
-    const ownPauseMs = Math.min(PAUSE_MS * 2 ** (this.#refusals - 1), PAUSE_MS_MAX);
+    const ownPauseMs = backoffMs(this.#refusals, PAUSE);
     const pauseMs = Math.min(Math.max(retryAfterMs ?? 0, ownPauseMs), RETRY_AFTER_MS_MAX);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
     return isNew;

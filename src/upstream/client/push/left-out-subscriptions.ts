@@ -3,10 +3,10 @@
  * again.
  */
 
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { UpstreamSubscription } from './upstream-subscription.ts';
 
-const RETRY_FIRST_MS = 60_000;
-const RETRY_MAX_MS = 3_600_000;
+const RETRY = { firstMs: 60_000, maxMs: 3_600_000 };
 /** How long a refusal is reported if it is not repeated. */
 const REPORTED_MS = 3_600_000;
 /**
@@ -54,8 +54,7 @@ export class LeftOutSubscriptions {
    */
   noteClosing(key: string, left: NewlyLeftOut, isFound: boolean, nowMs: number): LeftOut {
     const closings = isFound ? (this.#entries.get(key)?.closings ?? 0) + 1 : 0;
-    const doublings = Math.min(Math.max(0, closings - 1), 20);
-    const retryMs = nowMs + Math.min(RETRY_FIRST_MS * 2 ** doublings, RETRY_MAX_MS);
+    const retryMs = nowMs + backoffMs(Math.max(1, closings), RETRY);
     const entry = { ...left, closings, notedMs: nowMs, retryMs, isTried: false };
     this.#set(key, entry);
     return describeEntry(entry);
@@ -92,7 +91,7 @@ export class LeftOutSubscriptions {
     const due = [...this.#entries].filter(
       ([key, { isTried, retryMs }]) => !isTried && nowMs >= retryMs && isWanted(key),
     );
-    const isFoundDue = nowMs - this.#foundTriedMs >= RETRY_FIRST_MS;
+    const isFoundDue = nowMs - this.#foundTriedMs >= RETRY.firstMs;
     const unsearched = due.filter(([, { closings }]) => closings === 0);
     const chosen = unsearched.length > 0 ? unsearched : due.slice(0, isFoundDue ? 1 : 0);
     if (unsearched.length === 0 && chosen.length > 0) this.#foundTriedMs = nowMs;

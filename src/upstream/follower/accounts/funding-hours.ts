@@ -4,6 +4,7 @@
  * one of them shows the funding, then all accounts.
  */
 
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { Booking } from '../../dialect/account-events.ts';
 
 const HOUR_MS = 3_600_000;
@@ -23,7 +24,7 @@ const LOOK_INTERVAL_MS = 400;
  * If an account does not show the funding although another account does, it is read again after
  * longer and longer delays.
  */
-const RETRY_FIRST_MS = 1_000;
+const RETRY = { firstMs: 1_000, maxMs: 1_024_000 };
 
 /** The values of an account that this class reads and changes. */
 interface Funded {
@@ -66,7 +67,7 @@ export class FundingHours {
     const sinceMs = now.exchange - hour * HOUR_MS;
     if (sinceMs < FIRST_LOOK_MS) return false;
     if (this.#bookedHour < hour && sinceMs < UNBOOKED_MS) return this.#takeLook(now);
-    return now.ms - watched.triedMs >= retryMsOf(this.#countLooks(watched, hour));
+    return now.ms - watched.triedMs >= backoffMs(this.#countLooks(watched, hour), RETRY);
   }
 
   #takeLook(now: BothClocks): boolean {
@@ -125,10 +126,6 @@ function hourOf(time: number): number {
 /** The last hour whose funding the account's rows include. */
 function fundedHourOf({ fundedHour, readTime }: Funded): number {
   return Math.max(fundedHour, hourOf(readTime - BOOKED_MS));
-}
-
-function retryMsOf(looks: number): number {
-  return looks === 0 ? 0 : RETRY_FIRST_MS * 2 ** Math.min(looks - 1, 10);
 }
 
 /** Whether an hour's funding may have been booked after the first time and until the second. */

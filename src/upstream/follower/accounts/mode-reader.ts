@@ -3,6 +3,7 @@
  * account, so an answer is trusted for hours, unless the account's figures contradict it.
  */
 
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 import type { AskOptions } from '../../client/upstream.ts';
@@ -39,13 +40,11 @@ const TRUSTED_MS = 6 * 3_600_000;
  * After this time, a mode that does not explain the account is asked again. The time doubles with
  * each try, up to the maximum.
  */
-const DOUBTED_MS = 15_000;
-const DOUBTED_MS_MAX = 600_000;
+const DOUBTED = { firstMs: 15_000, maxMs: 600_000 };
 /** The same after a failed question. */
-const FAILED_MS = 1_000;
-const FAILED_MS_MAX = 60_000;
+const FAILED = { firstMs: 1_000, maxMs: 60_000 };
 /** The same for all accounts, if the upstream seems not to know the question. */
-const UNKNOWN_MS_MAX = 600_000;
+const UNKNOWN = { firstMs: 1_000, maxMs: 600_000 };
 
 export class ModeReader {
   readonly #options: ModeReaderOptions;
@@ -125,7 +124,7 @@ export class ModeReader {
     if (!(error instanceof UpstreamError)) throw error;
     if (isUnknownQuestion(error) && !this.#isSupported) {
       this.#modes.delete(user);
-      this.#refusedUntilMs = nowMs + delayMs(FAILED_MS, this.#refusals++, UNKNOWN_MS_MAX);
+      this.#refusedUntilMs = nowMs + backoffMs(++this.#refusals, UNKNOWN);
       return;
     }
     known.askedMs = nowMs;
@@ -137,11 +136,7 @@ export class ModeReader {
 
 /** How long the last answer or failure remains valid. */
 function restMsOf({ mode, failures, doubts }: KnownMode, isDoubted: boolean): number {
-  if (failures > 0) return delayMs(FAILED_MS, failures - 1, FAILED_MS_MAX);
+  if (failures > 0) return backoffMs(failures, FAILED);
   if (mode === undefined) return 0;
-  return isDoubted ? delayMs(DOUBTED_MS, doubts, DOUBTED_MS_MAX) : TRUSTED_MS;
-}
-
-function delayMs(firstMs: number, times: number, maxMs: number): number {
-  return Math.min(firstMs * 2 ** Math.min(times, 20), maxMs);
+  return isDoubted ? backoffMs(doubts + 1, DOUBTED) : TRUSTED_MS;
 }

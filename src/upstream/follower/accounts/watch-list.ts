@@ -4,6 +4,7 @@
  */
 
 import type { Address } from '../../../exact/address.ts';
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { WantedItem } from '../../channel/wanted.ts';
 import type { Priority } from '../../client/limits/priority.ts';
 import type { Booking } from '../../dialect/account-events.ts';
@@ -30,8 +31,7 @@ const UNIFIED_SWEEPS = 4;
 const UNSEEN_SWEEP_MS = 1_000;
 /** A list of delegations costs ten times as much as an account, and changes rarely. */
 const DELEGATIONS_SWEEP_FACTOR = 10;
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 60_000;
+const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 /** Half-life of the interest in an item. */
 const INTEREST_HALVES_MS = 300_000;
 /** A subscribed user stays subscribed until another user is asked for clearly more often. */
@@ -347,7 +347,7 @@ function isMoreUrgentThan(reason: DueReason, other: DueReason | undefined): bool
 /** A failed item is tried again after longer and longer delays. */
 function retryAtMs({ failures, triedMs }: Watched): number {
   if (failures === 0) return Number.NEGATIVE_INFINITY;
-  return triedMs + Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures - 1, 20), RETRY_MAX_MS);
+  return triedMs + backoffMs(failures, RETRY);
 }
 
 function interestAt({ interest, askedMs }: Watched, nowMs: number): number {

@@ -5,6 +5,7 @@
  */
 
 import type { UpstreamWeights } from '../../../info/upstream-weights.ts';
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
@@ -32,7 +33,7 @@ const REFUSED_MS = 600_000;
  * A question about a dex that fails is asked again after longer and longer delays, up to
  * REFUSED_MS.
  */
-const RETRY_FIRST_MS = 1_000;
+const RETRY = { firstMs: 1_000, maxMs: REFUSED_MS };
 const POLL_MS_MIN = 1_000;
 /**
  * How often to check whether marks may be asked for: only if markets are known, and no marks are
@@ -345,10 +346,9 @@ export class MarkKeeper {
   }
 
   #noteFailure(dex: string, message: string): string {
-    const failures = this.#retries.get(dex)?.failures ?? 0;
-    const delayMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(failures, 20), REFUSED_MS);
-    const atMs = this.#options.clock.nowMs() + delayMs;
-    this.#retries.set(dex, { failures: failures + 1, atMs });
+    const failures = (this.#retries.get(dex)?.failures ?? 0) + 1;
+    const atMs = this.#options.clock.nowMs() + backoffMs(failures, RETRY);
+    this.#retries.set(dex, { failures, atMs });
     this.#failure = dex === FIRST_DEX ? message : `dex ${dex}: ${message}`;
     return this.#failure;
   }

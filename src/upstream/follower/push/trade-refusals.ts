@@ -3,10 +3,10 @@
  * longer delays.
  */
 
+import { backoffMs } from '../../../timing/backoff.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 
-const RETRY_FIRST_MS = 500;
-const RETRY_MAX_MS = 600_000;
+const RETRY = { firstMs: 500, maxMs: 600_000 };
 /** After so many refusals in a row, we assume that the market has no trades. */
 const REFUSALS_MAX = 5;
 
@@ -27,8 +27,8 @@ export class TradeRefusals {
 
   noteRefused(coin: string): void {
     const count = (this.#refusals.get(coin)?.count ?? 0) + 1;
-    const delayMs = Math.min(RETRY_FIRST_MS * 2 ** Math.min(count - 1, 20), RETRY_MAX_MS);
-    this.#refusals.set(coin, { count, retryMs: this.#clock.nowMs() + delayMs, isTaken: false });
+    const retryMs = this.#clock.nowMs() + backoffMs(count, RETRY);
+    this.#refusals.set(coin, { count, retryMs, isTaken: false });
   }
 
   noteTaken(coin: string): void {

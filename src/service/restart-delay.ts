@@ -1,0 +1,23 @@
+/** How long to wait before a process that has ended is started again. */
+
+import { type BackoffTerms, backoffMs } from '../timing/backoff.ts';
+
+export interface RestartTerms extends BackoffTerms {
+  /** A process that has run for this long resets the delay. */
+  readonly healthyMs: number;
+}
+
+export class RestartDelay {
+  readonly #terms: RestartTerms;
+  #failures = 1;
+
+  constructor(terms: RestartTerms) {
+    this.#terms = terms;
+  }
+
+  /** The delay after a process that has run for `livedMs`. */
+  nextMs(livedMs: number): number {
+    this.#failures = livedMs >= this.#terms.healthyMs ? 1 : this.#failures + 1;
+    return backoffMs(this.#failures, this.#terms);
+  }
+}

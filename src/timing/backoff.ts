@@ -1,0 +1,41 @@
+/** How long to wait before the next attempt at something that has failed. */
+
+export interface BackoffTerms {
+  /** The delay after the first failure. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** More doublings than any maximum needs, and few enough for the product to stay finite. */
+const DOUBLINGS_MAX = 30;
+
+/** The delay doubles with each failure in a row, up to the maximum. Without a failure there is no delay. */
+export function backoffMs(failures: number, { firstMs, maxMs }: BackoffTerms): number {
+  if (failures === 0) return 0;
+  return Math.min(firstMs * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), maxMs);
+}
+
+export interface JitterTerms extends BackoffTerms {
+  /** From 0 to 1, as Math.random. */
+  readonly random: () => number;
+}
+
+/** Counts the failures, and adds jitter, so that many clients do not come back at once. */
+export class Backoff {
+  readonly #terms: JitterTerms;
+  #failures = 0;
+
+  constructor(terms: JitterTerms) {
+    this.#terms = terms;
+  }
+
+  /** The delay after one more failure: between half of the usual delay and all of it. */
+  nextMs(): number {
+    this.#failures++;
+    return backoffMs(this.#failures, this.#terms) * (0.5 + this.#terms.random() / 2);
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+}

@@ -1,0 +1,21 @@
+/** Long work on answers: one piece of work at a time, in slices. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { runInSlices, type WorkStep } from '../../../timing/slices.ts';
+
+const SLICE_MS = 4;
+
+export class WorkQueue {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Rejects with what a step throws. */
+  run(step: WorkStep): Promise<void> {
+    const done = this.#last.then(async () => {
+      // The turn before may have been long.
+      await nextTurn();
+      await runInSlices(step, SLICE_MS);
+    });
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
