@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { archiveFolder, openArchiveFolder } from '../src/archive/records/archive-tables.ts';
-import { nameWriter, putWriter } from '../src/archive/writing/archive-owner.ts';
+import { createArchiveOwner, takeOverArchive } from '../src/archive/writing/archive-owner.ts';
 import { Archiver } from '../src/archive/writing/archiver.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { dataFile } from '../src/ledger/embedded/lmdb-environment.ts';
@@ -83,10 +83,10 @@ export class DiskFollower {
     const ledger = await openEmbeddedLedgerWriter(data);
     const folder = await openArchiveFolder(data, { readOnly: false });
     if (folder === undefined) throw new Error('no archive was created');
-    const writer = nameWriter();
-    await folder.transact(0, () => putWriter(folder.tables, writer));
+    const owner = createArchiveOwner();
+    await folder.transact(0, () => takeOverArchive(folder.tables, owner));
     const replica = new Replica(createState(), CHAIN_START);
-    const archiver = new Archiver({ folder, writer, replica, range: undefined });
+    const archiver = new Archiver({ folder, owner, replica, range: undefined });
     const close = async () => {
       await folder.close();
       await ledger.close();

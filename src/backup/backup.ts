@@ -9,6 +9,7 @@ import type { Key } from '../access/keys.ts';
 import { formatLabel } from '../config/key-label.ts';
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, isUnavailable, type Ledger, LedgerError } from '../ledger/ledger.ts';
+import { OwnerFile } from '../ledger/ownership/owner-file.ts';
 import { stateDigest } from '../replica/replica.ts';
 import type { Storage } from '../replica/storage.ts';
 import {
@@ -27,7 +28,6 @@ import {
   scanBackup,
   scanStart,
 } from './backup-scan.ts';
-import { FileLock } from './file-lock.ts';
 import { explainWriteFailure, PartFile, partPath } from './part-file.ts';
 
 const SNAPSHOT_PIECE_BYTES = 4 << 20;
@@ -50,11 +50,11 @@ export interface FinishedBackup extends BackupEnd {
 }
 
 export async function backUpLedger(options: BackupOptions): Promise<FinishedBackup> {
-  const lock = await explainWriteFailure(options.file, async () => FileLock.take(options.file));
+  const owner = await explainWriteFailure(options.file, async () => OwnerFile.take(options.file));
   try {
     return await writeBackup(options);
   } finally {
-    lock.release();
+    owner.release();
   }
 }
 

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isUnavailable, type Ledger } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
+import { backoffMs } from '../timing/backoff.ts';
 import { HeadWatch } from './head-watch.ts';
 import { EXPENSIVE_REPLAY_MS } from './replayed-snapshot.ts';
 import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
@@ -18,8 +19,7 @@ const CATCH_UP_MS = 200;
 const HEAD_MS = 500;
 /** How often the newest block is looked up while there is a limit on how far behind an answer may be. */
 const LOOK_MS = 1000;
-const RETRY_MS = 500;
-const RETRY_MS_MAX = 4_000;
+const RETRY = { firstMs: 500, maxMs: 4_000 };
 /** Maximum number of those who wait for a height, also for clients that have given up. */
 const WAITERS_MAX = 65_536;
 
@@ -254,7 +254,7 @@ export class LiveState {
       signal.throwIfAborted();
       this.#replayed = { height, target };
     };
-    for (let delayMs = RETRY_MS; !signal.aborted; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
+    for (let failures = 1; !signal.aborted; failures++) {
       try {
         return await restoreReplica({
           ...{ ledger, snapshots, shared, warn, progress },
@@ -264,7 +264,7 @@ export class LiveState {
         if (!isUnavailable(error)) throw error;
         this.#retryReason = error.message;
         warn(error.message);
-        await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+        await sleep(backoffMs(failures, RETRY), undefined, { signal }).catch(() => undefined);
       }
     }
     return undefined;

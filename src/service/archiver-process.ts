@@ -6,12 +6,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
-import { hasRunningWriter } from '../archive/writing/archive-owner.ts';
+import { hasRunningArchiver } from '../archive/writing/archive-owner.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { completeSetting, listSettings, type SettingValues } from '../config/setting.ts';
 import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
+import { RestartDelay } from '../timing/restart-delay.ts';
 import { RepeatedLines } from './logging/repeated-lines.ts';
-import { RestartDelay } from './restart-delay.ts';
 
 /**
  * To find a disk full again may take a while: only a process that has run for minutes is healthy.
@@ -58,7 +58,7 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
     if (signal.aborted || stopping?.aborted) return;
     if (code === TAKEN_OVER_EXIT_CODE) {
       log.info('another process writes the archive: the archiver waits until that one has ended');
-      await untilUnwritten(options);
+      await untilArchiverEnds(options);
       continue;
     }
     lines.write('error', { reason }, 'the archiver has ended: it is started again');
@@ -67,12 +67,12 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
 }
 
 /** Starting again at once would take the archive from the writer that was started last. */
-async function untilUnwritten({ settings, signal }: ArchiverOptions): Promise<void> {
+async function untilArchiverEnds({ settings, signal }: ArchiverOptions): Promise<void> {
   do await pause(STANDBY_MS, signal);
   while (
     // An archive that cannot be opened is for the archiver to report.
     !signal.aborted &&
-    (await hasRunningWriter(settings.data).catch(() => false))
+    (await hasRunningArchiver(settings.data).catch(() => false))
   );
 }
 

@@ -10,7 +10,7 @@ import { parseBlock } from '../../src/events/event.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
-import { describeProcess } from '../../src/ledger/process-identity.ts';
+import { describeProcess } from '../../src/ledger/ownership/process-identity.ts';
 import { removeOrphanedChunks } from '../../src/replica/orphaned-chunks.ts';
 import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';

@@ -2,14 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { LedgerError } from '../../ledger/ledger.ts';
-import {
-  describeProcess,
-  type ProcessIdentity,
-  processStatus,
-} from '../../ledger/process-identity.ts';
+import { type EntryPlace, OwnerEntry, readEntryOwner } from '../../ledger/ownership/owner-entry.ts';
+import { describeProcess, processStatus } from '../../ledger/ownership/process-identity.ts';
 import { type ArchiveTables, openArchiveFolder } from '../records/archive-tables.ts';
 
-const WRITER = 'writer';
+const OWNER = 'writer';
 
 /** Another process writes the archive now. */
 export class TakeoverError extends LedgerError {
@@ -18,38 +15,40 @@ export class TakeoverError extends LedgerError {
   }
 }
 
-/** A name for a writer in this process, which no other writer has. */
-export function nameWriter(): string {
-  return JSON.stringify({ ...describeProcess(), token: randomUUID() });
+/** The token tells two archivers of the same process apart. */
+export function createArchiveOwner(): OwnerEntry {
+  return new OwnerEntry({ ...describeProcess(), token: randomUUID() });
 }
 
-/** Makes a writer the only one that may write; to be called in a transaction. */
-export function putWriter({ meta }: ArchiveTables, writer: string): void {
-  void meta.put(WRITER, Buffer.from(writer));
+/** To be called in a transaction. */
+export function takeOverArchive(tables: ArchiveTables, owner: OwnerEntry): void {
+  owner.takeOver(placeIn(tables));
 }
 
 /** To be called in a transaction: throws if another process has taken over since. */
-export function requireWriter({ meta }: ArchiveTables, writer: string): void {
-  if (meta.get(WRITER)?.toString() !== writer) throw new TakeoverError();
+export function requireArchiveOwner(tables: ArchiveTables, owner: OwnerEntry): void {
+  if (!owner.isOwnedAt(placeIn(tables))) throw new TakeoverError();
 }
 
 /**
- * Whether the process that took the archive over last is still running. One that cannot be checked is
- * in another container: it holds the archive open, and opening it says so.
+ * Whether the process that took the archive over last is still running. A process of another container
+ * cannot be checked, but it has the archive open, and opening the archive then fails.
  */
-export async function hasRunningWriter(data: string): Promise<boolean> {
+export async function hasRunningArchiver(data: string): Promise<boolean> {
   const folder = await openArchiveFolder(data, { readOnly: true });
   if (folder === undefined) return false;
   try {
-    const identity = readWriter(folder.tables);
-    return identity !== undefined && processStatus(identity) === 'running';
+    const owner = readEntryOwner(placeIn(folder.tables));
+    return owner !== undefined && processStatus(owner) === 'running';
   } finally {
     await folder.close();
   }
 }
 
-/** Undefined if nobody has written yet, or one whose name does not say which process it is. */
-function readWriter({ meta }: ArchiveTables): ProcessIdentity | undefined {
-  const writer = meta.get(WRITER)?.toString();
-  return writer?.startsWith('{') ? (JSON.parse(writer) as ProcessIdentity) : undefined;
+function placeIn({ meta }: ArchiveTables): EntryPlace {
+  return {
+    read: () => meta.get(OWNER),
+    write: (owner) => void meta.put(OWNER, owner),
+    remove: () => void meta.remove(OWNER),
+  };
 }

@@ -4,6 +4,7 @@
  */
 
 import type { StoredBlock } from '../../ledger/ledger.ts';
+import type { OwnerEntry } from '../../ledger/ownership/owner-entry.ts';
 import type { Replica } from '../../replica/replica.ts';
 import { DELEGATIONS_SEEN, FIRST_ACCOUNT, FIRST_DELEGATION } from '../../state/addresses.ts';
 import type { StateView } from '../../state/state.ts';
@@ -30,7 +31,7 @@ import {
   unpackTimes,
 } from '../records/height-spans.ts';
 import { findListingChange, listedIn } from '../records/listing-changes.ts';
-import { requireWriter } from './archive-owner.ts';
+import { requireArchiveOwner } from './archive-owner.ts';
 import { type AccountEffect, BlockEffects, numberAccount } from './block-effects.ts';
 import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './outdated-records.ts';
@@ -51,7 +52,7 @@ interface Put {
 export interface ArchiverParts {
   readonly folder: ArchiveFolder;
   /** The name under which the archive was taken over. */
-  readonly writer: string;
+  readonly owner: OwnerEntry;
   /** At the end of the archive, or anywhere if the archive is empty. */
   readonly replica: Replica;
   /** What the archive holds; undefined if it is empty. */
@@ -62,7 +63,7 @@ export class Archiver {
   readonly #folder: ArchiveFolder;
   readonly #tables: ArchiveTables;
   readonly #replica: Replica;
-  readonly #writer: string;
+  readonly #owner: OwnerEntry;
   #range: ArchiveRange | undefined;
   /** The first height of an archive that is empty so far. */
   readonly #start: number;
@@ -78,10 +79,10 @@ export class Archiver {
   #listedBefore: ReturnType<typeof listedIn>;
   #bytesPending = 0;
 
-  constructor({ folder, writer, replica, range }: ArchiverParts) {
+  constructor({ folder, owner, replica, range }: ArchiverParts) {
     this.#folder = folder;
     this.#tables = folder.tables;
-    this.#writer = writer;
+    this.#owner = owner;
     this.#replica = replica;
     this.#range = range;
     this.#start = replica.point.height + 1;
@@ -247,7 +248,7 @@ export class Archiver {
     const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
     await this.#folder.transact(bytes, () => {
       // What another process has written is not in our memory.
-      requireWriter(this.#tables, this.#writer);
+      requireArchiveOwner(this.#tables, this.#owner);
       for (const put of puts) put.apply();
       if (range !== undefined) putRange(this.#tables, range);
     });

@@ -11,7 +11,7 @@ import { type ArchiveRange, describeUnreplayable, readRange } from '../records/a
 import { type ArchiveFolder, archiveFolder, openArchiveFolder } from '../records/archive-tables.ts';
 import { adviseOnDamage } from '../records/damage-advice.ts';
 import { requireOwnArchive } from '../records/ledger-match.ts';
-import { nameWriter, putWriter, requireWriter } from './archive-owner.ts';
+import { createArchiveOwner, requireArchiveOwner, takeOverArchive } from './archive-owner.ts';
 import { Archiver } from './archiver.ts';
 import { rebuildReplica } from './rebuilt-replica.ts';
 
@@ -58,7 +58,7 @@ export async function keepArchive(options: KeepOptions): Promise<void> {
 class Keeper {
   readonly #folder: ArchiveFolder;
   readonly #options: KeepOptions;
-  readonly #writer = nameWriter();
+  readonly #owner = createArchiveOwner();
   #flushedMs = performance.now();
   #retainedMs = Number.NEGATIVE_INFINITY;
   /** The flush that is under way: blocks are applied after it. */
@@ -154,7 +154,7 @@ class Keeper {
 
   async #open(): Promise<Archiver> {
     // First of all, so that nobody else changes what is read next.
-    await this.#folder.transact(0, () => putWriter(this.#folder.tables, this.#writer));
+    await this.#folder.transact(0, () => takeOverArchive(this.#folder.tables, this.#owner));
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
     await requireOwnArchive(range, this.#options.storage, this.#options.data);
@@ -164,7 +164,7 @@ class Keeper {
   }
 
   #createArchiver(replica: Replica, range: ArchiveRange | undefined): Archiver {
-    return new Archiver({ folder: this.#folder, writer: this.#writer, replica, range });
+    return new Archiver({ folder: this.#folder, owner: this.#owner, replica, range });
   }
 
   /** Whoever deletes such an archive cannot build all of it again. */
@@ -217,7 +217,7 @@ class Keeper {
   async #begin(): Promise<Archiver> {
     // What is there without a range is the rest of an image that was interrupted.
     await this.#folder.transact(0, () => {
-      requireWriter(this.#folder.tables, this.#writer);
+      requireArchiveOwner(this.#folder.tables, this.#owner);
       for (const [name, table] of Object.entries(this.#folder.tables)) {
         if (name !== 'meta') table.clearSync();
       }

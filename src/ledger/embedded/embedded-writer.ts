@@ -3,7 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HASH_BYTES } from '../hash-chain.ts';
 import { type ChainPoint, LedgerError, type LedgerWriter, type StoredBlock } from '../ledger.ts';
-import { describeProcess, type ProcessIdentity, processStatus } from '../process-identity.ts';
+import { type EntryPlace, OwnerEntry } from '../ownership/owner-entry.ts';
+import { describeProcess } from '../ownership/process-identity.ts';
 import { describeDiskFailure, findReason } from './disk-failure.ts';
 import { EmbeddedLedger } from './embedded-ledger.ts';
 import {
@@ -15,7 +16,7 @@ import {
   META_RESTORE,
   META_WRITER,
 } from './ledger-records.ts';
-import type { LedgerChanges } from './ledger-store.ts';
+import type { LedgerChanges, LedgerStore } from './ledger-store.ts';
 import { createOpeningError } from './lmdb-environment.ts';
 import { LEDGER_LABEL, ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 
@@ -33,6 +34,15 @@ function estimateBytes(blocks: readonly StoredBlock[]): number {
   }, TREE_BYTES);
 }
 
+/** Where the ledger names its writer. */
+function ownerPlace(store: LedgerStore, changes: LedgerChanges): EntryPlace {
+  return {
+    read: () => store.readMeta(META_WRITER),
+    write: (owner) => changes.putMeta(META_WRITER, owner),
+    remove: () => changes.removeMeta(META_WRITER),
+  };
+}
+
 /** A ledger that gets the blocks of a backup. */
 export interface RestoringWriter extends LedgerWriter {
   /** From here to the end of the restore, nobody else can open the ledger, also after a crash. */
@@ -46,16 +56,14 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
   #isClosed = false;
   /** False while a batch is being written, and forever after a failed one. */
   #isFlushed = true;
-  readonly #identity = JSON.stringify(describeProcess());
+  readonly #owner = new OwnerEntry(describeProcess());
 
   /** In one transaction, so that of two concurrent writers exactly one succeeds. */
   async register(): Promise<void> {
     const { store } = this;
     const owner = await store.transact((changes) => {
-      const taken = store.readMeta(META_WRITER);
-      const current = taken && (JSON.parse(taken.toString()) as ProcessIdentity);
-      if (current !== undefined && processStatus(current) === 'running') return current;
-      changes.putMeta(META_WRITER, Buffer.from(this.#identity));
+      const running = this.#owner.take(ownerPlace(store, changes));
+      if (running !== undefined) return running;
       if (store.readGuard() === undefined) changes.putGuard(1);
       return undefined;
     });
@@ -175,10 +183,7 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     const { store } = this;
     try {
       store.requireSpace(TREE_BYTES / 2);
-      await store.transact((changes) => {
-        const isOwn = store.readMeta(META_WRITER)?.toString() === this.#identity;
-        if (isOwn) changes.removeMeta(META_WRITER);
-      });
+      await store.transact((changes) => this.#owner.release(ownerPlace(store, changes)));
     } catch {
       // On a full disk the removal fails too.
     }

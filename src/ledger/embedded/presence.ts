@@ -10,7 +10,7 @@
 import { type Dirent, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
-import { isProcess, readNamespace } from '../process-identity.ts';
+import { isProcess, readNamespace } from '../ownership/process-identity.ts';
 import { makeFolder } from './folder.ts';
 import { withShortPath } from './socket-path.ts';
 

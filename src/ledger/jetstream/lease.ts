@@ -13,7 +13,7 @@ import {
   type ProcessIdentity,
   type ProcessStatus,
   processStatus,
-} from '../process-identity.ts';
+} from '../ownership/process-identity.ts';
 import type { NatsLink } from './nats.ts';
 
 const RENEW_MS = 1_000;

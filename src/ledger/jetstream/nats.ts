@@ -5,6 +5,7 @@ import type { JetStreamClient, JetStreamManager, StoredMsg } from '@nats-io/jets
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { backoffMs } from '../../timing/backoff.ts';
 import { isUnavailable, LedgerError } from '../ledger.ts';
 import { dropSocket } from './drop-socket.ts';
 import {
@@ -21,8 +22,7 @@ const REQUEST_MS = 3_000;
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
 /** Between two attempts at connecting; each pause is twice as long as the one before. */
-const CONNECT_PAUSE_MS_MIN = 250;
-const CONNECT_PAUSE_MS_MAX = 5_000;
+const CONNECT_RETRY = { firstMs: 250, maxMs: 5_000 };
 /** How long refused credentials are retried: a server that has just started may not know its users yet. */
 const REFUSED_MS = 3_000;
 /** Each get may be answered by a different one of three servers, one of which may lag. */
@@ -308,14 +308,14 @@ export async function connectNats(options: NatsOptions): Promise<NatsLink> {
   const { waitMs = 0, waiting } = options;
   const modules = await loadModules();
   const startedMs = performance.now();
-  for (let pauseMs = CONNECT_PAUSE_MS_MIN; ; pauseMs *= 2) {
+  for (let failures = 1; ; failures++) {
     try {
       return await connectOnce(options, modules);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       const restMs = startedMs + retriedMs(error, waitMs, modules) - performance.now();
       if (restMs <= 0) throw error;
-      const pause = Math.min(pauseMs, CONNECT_PAUSE_MS_MAX, restMs);
+      const pause = Math.min(backoffMs(failures, CONNECT_RETRY), restMs);
       waiting?.(`${error.message}: retrying for ${Math.ceil(restMs / 1000)} s more`);
       await sleep(pause);
     }

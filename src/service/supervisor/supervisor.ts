@@ -11,7 +11,7 @@ import type { ChargeChannel } from '../../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../../access/budgets.ts';
 import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
-import { RestartDelay } from '../restart-delay.ts';
+import { RestartDelay } from '../../timing/restart-delay.ts';
 import { HandedConnections } from './handed-connections.ts';
 import { SnapshotRequests } from './snapshot-requests.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';

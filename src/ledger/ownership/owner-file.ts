@@ -1,17 +1,13 @@
 /** Lets one process at a time write a file: a lock file beside it names the process. */
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { LedgerError } from '../ledger/ledger.ts';
-import {
-  describeProcess,
-  type ProcessIdentity,
-  processStatus,
-} from '../ledger/process-identity.ts';
+import { LedgerError } from '../ledger.ts';
+import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
 /** Locks of ended processes that are removed before giving up. */
 const ATTEMPTS_MAX = 5;
 
-export class FileLock {
+export class OwnerFile {
   readonly #lock: string;
   readonly #draft: string;
   readonly #identity = JSON.stringify(describeProcess());
@@ -22,8 +18,8 @@ export class FileLock {
   }
 
   /** Throws if a running process has the lock. */
-  static take(file: string): FileLock {
-    const lock = new FileLock(file);
+  static take(file: string): OwnerFile {
+    const lock = new OwnerFile(file);
     for (let attempt = 1; !lock.#tryTake(); attempt++) lock.#removeIfEnded(file, attempt);
     return lock;
   }

@@ -1,6 +1,6 @@
 /** How long to wait before a process that has ended is started again. */
 
-import { type BackoffTerms, backoffMs } from '../timing/backoff.ts';
+import { type BackoffTerms, backoffMs } from './backoff.ts';
 
 export interface RestartTerms extends BackoffTerms {
   /** A process that has run for this long resets the delay. */

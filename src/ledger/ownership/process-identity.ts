@@ -1,7 +1,15 @@
 /**
- * Identifies a process, to distinguish a killed writer from a running one. A process id is unique only
- * within its process namespace (each container has one) and until the next boot, so both are part of
- * the identity.
+ * Exclusive ownership: of all processes, one at a time may write. A record names the owner, and another
+ * process takes the record over once the owner has ended. The record has three forms:
+ *
+ *   owner-entry.ts         an entry in a table of LMDB: the writer of a ledger, or of an archive
+ *   owner-file.ts          a file beside the file that is written: a backup
+ *   ../jetstream/lease.ts  an entry on NATS with a TTL: the writer of a ledger, or of published snapshots
+ *
+ * A process id is unique only within its process namespace (each container has one) and until the next
+ * boot, so both are part of the identity. A process of another namespace cannot be checked. The sockets
+ * of presence.ts keep such processes away from a folder; for a file such an owner counts as running; on NATS
+ * its lease expires.
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
