@@ -18,7 +18,7 @@ export const UNKNOWN_KEY = new RequestError(
   'key',
 );
 
-/** Mostly a client that resolved "info" against a base address without a trailing slash. */
+/** Usually the client resolved "info" against a base address without a trailing slash. */
 export const NO_KEY = new RequestError(
   'unknown_key',
   `key: got none, ${KEY_EXPECTED}; if the client drops the key from its base address, end the address ` +
@@ -35,7 +35,7 @@ export class Admission {
     this.#budgets = budgets;
   }
 
-  /** Another number after every change of keys. */
+  /** This number is different after every change of keys. */
   get keysVersion(): number {
     return this.#keys.version;
   }
@@ -70,7 +70,7 @@ export class Admission {
     }
     const nowMs = performance.now();
     if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
-    // Asked again, it is charged from the start.
+    // If the question is asked again, it is charged from the start.
     const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, total, nowMs);
     const message =
       `budget: this question weighs ${weighs}, ${remaining} of ${limit} are left; ` +
@@ -78,7 +78,10 @@ export class Admission {
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
 
-  /** The error if the key cannot afford the least that a question weighs that has not been read. */
+  /**
+   * The error if the key cannot afford the smallest weight of a question. The question itself is not
+   * read yet.
+   */
   findSpentBudget({ id, budget }: Key, least: number): RequestError | undefined {
     if (budget === undefined) return undefined;
     const weight = Math.min(least, budget.weight);
@@ -97,13 +100,13 @@ export class Admission {
     return this.#budgets.charge(id, budget, weight, performance.now());
   }
 
-  /** The same for what is done even with a spent budget: it takes no more than is left. */
+  /** The same for work that is done even if the budget is spent: it charges no more than what is left. */
   chargeWhatIsLeft({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.chargeWhatIsLeft(id, budget, weight, performance.now());
   }
 
-  /** Charges work before it is begun; the key was found to have enough. */
+  /** Charges work before it starts. The caller has checked that the key can afford it. */
   payFirst(key: Key, weight: number): Prepayment {
     return new Prepayment(this.#budgets, key, weight);
   }

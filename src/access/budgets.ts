@@ -2,9 +2,10 @@
  * Budgets: a token bucket per key. It holds the whole budget, and refills evenly over the budget's
  * period.
  *
- * Each worker has buckets of its own and sends its charges to the others many times a second
- * (budget-sharing.ts). A key may overdraw by what the others charge in between, and by what work turns
- * out to cost once it is under way. The debt is kept, and paid back before anything more is allowed.
+ * Each worker has its own buckets, and sends its charges to the others many times a second
+ * (budget-sharing.ts). A key may overdraw by what other workers charge in between, and by work whose
+ * cost is known only while it is done. The overdraft is a debt, which is paid back before the next
+ * question is allowed.
  */
 
 import type { Budget } from '../config/budget.ts';
@@ -28,7 +29,7 @@ export interface Charge {
   weight: number;
 }
 
-/** What a key has spent and not yet regained. */
+/** What a key has spent and the refill has not yet restored. */
 interface Bucket {
   /** May exceed the budget: the excess is a debt. */
   spent: number;
@@ -64,7 +65,10 @@ export class Budgets {
     return describeAllowance(bucket.spent, budget, 0);
   }
 
-  /** The same for at most what is left: what is done even with a spent budget makes no debt. */
+  /**
+   * The same, but charges at most what is left: work that is done even if the budget is spent makes no
+   * debt.
+   */
   chargeWhatIsLeft(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const { spent } = this.#refill(id, budget, nowMs);
     return this.charge(id, budget, Math.min(weight, Math.max(0, budget.weight - spent)), nowMs);
@@ -90,7 +94,7 @@ export class Budgets {
     return charges;
   }
 
-  /** What each key has spent and not yet regained, for a worker that starts. */
+  /** What each key has spent and the refill has not yet restored, for a worker that starts. */
   spent(nowMs: number): Charge[] {
     return [...this.#buckets]
       .map(([id, { budget }]) => ({ id, budget, weight: this.#refill(id, budget, nowMs).spent }))
@@ -121,7 +125,7 @@ export class Budgets {
   }
 }
 
-/** Whole seconds until an amount is regained. */
+/** Whole seconds until the refill has restored an amount. */
 function secondsFor(amount: number, { weight, periodMs }: Budget): number {
   return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
 }

@@ -29,7 +29,7 @@ export function makeKey(terms: KeyTerms): KeyChange {
   return addNewSecret(key);
 }
 
-/** Begins with a letter or a digit: commands would take a "-" at the beginning for a flag. */
+/** A label begins with a letter or a digit: commands would read a leading "-" as a flag. */
 function makeSecret(): string {
   for (;;) {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');

@@ -1,4 +1,4 @@
-/** Counts by key: what each of them has of something that all share. */
+/** A count for each key: how much of a shared resource the key uses. */
 
 export class KeyCounts {
   readonly #counts = new Map<string, number>();

@@ -24,7 +24,7 @@ export class KeyRing {
   #saving: Promise<void> | undefined;
   #pausedUntilMs = 0;
   #readFailure = '';
-  /** Never goes back, even if this machine's clock is set back: what has expired stays so. */
+  /** The time never goes back, even if this machine's clock is set back: an expired key stays expired. */
   #timeMs = Date.now();
   #steadyMs = performance.now();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -46,7 +46,7 @@ export class KeyRing {
     return key;
   }
 
-  /** Another number after every change. */
+  /** This number is different after every change. */
   get version(): number {
     return this.#version;
   }
@@ -109,7 +109,7 @@ export class KeyRing {
     this.#saving = undefined;
   }
 
-  /** Keeps the uses for the next attempt. */
+  /** The uses are saved by the next attempt. */
   #postpone(used: ReadonlyMap<string, number>, { message }: Error): void {
     this.#pausedUntilMs = performance.now() + RETRY_USE_MS;
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);

@@ -16,7 +16,7 @@ export interface KeyReader {
   all(): Key[];
   /** The damage found when keys were last read, one sentence each. */
   readonly faults: readonly string[];
-  /** The same, and those that were revoked lately. */
+  /** The same, and also the keys that were revoked lately. */
   list(): ListedKey[] | Promise<ListedKey[]>;
   /** Saves when keys were last used; rejects if it cannot. */
   saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;

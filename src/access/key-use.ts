@@ -1,5 +1,5 @@
 /**
- * When keys were last used: a file of its own, so that serving processes never write to the keys.
+ * When keys were last used: in a separate file, so that serving processes never write to the keys.
  * Several processes write it, and each merges the file with its own uses. Of two concurrent writes one
  * is lost; the next write of that process repairs it.
  *

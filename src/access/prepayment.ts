@@ -1,7 +1,7 @@
 /**
- * What a key has paid for work before the work is begun: otherwise any number of questions at once would
- * fit into what is left of its budget. It is settled once, when it is known what was done. A payment that
- * is never settled, since its key was revoked meanwhile, stays charged.
+ * What a key has paid for work before the work starts. Otherwise any number of concurrent questions
+ * would fit into the rest of its budget. The payment is settled once, when it is known which work was
+ * done. A payment that is never settled, because its key was revoked meanwhile, stays charged.
  */
 
 import type { Allowance, Budgets } from './budgets.ts';
@@ -16,7 +16,7 @@ export class Prepayment {
   #weight = 0;
   #isSettled = false;
   isDone: WorkDone = false;
-  /** The weight of the work on an answer that was given up. */
+  /** The weight of the work that was done on an abandoned answer. */
   workedOff = 0;
 
   constructor(budgets: Budgets, key: Key, weight: number) {
@@ -30,7 +30,7 @@ export class Prepayment {
     return this.#weight;
   }
 
-  /** Charges what the work costs on top. Beyond what the key has left, that is a debt. */
+  /** Charges what the work costs in addition. What exceeds the rest of the budget is a debt. */
   add(weight: number): void {
     if (this.#isSettled) return;
     this.#weight += weight;
@@ -43,8 +43,8 @@ export class Prepayment {
   }
 
   /**
-   * There is no answer: gives back what was charged, unless the work was done. Until that is known, it
-   * stays charged.
+   * To be called if there is no answer: refunds the charge, unless the work was done. Until that is
+   * known, the charge stays.
    */
   giveBack(): void {
     if (this.isDone instanceof Promise) void this.isDone.then((isDone) => this.#end(isDone));

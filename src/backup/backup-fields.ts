@@ -8,9 +8,9 @@ import { Refusal } from '../events/refusal.ts';
 import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format.ts';
 
 const HEIGHTS = { from: 0, to: Number.MAX_SAFE_INTEGER };
-/** Of a JavaScript date, in milliseconds. */
+/** The latest time of a JavaScript date, in milliseconds. */
 const TIMES = { from: 0, to: 8.64e15 };
-/** More are refused when a key is changed. */
+/** Changing a key refuses more secrets than this. */
 const SECRETS_MAX = 2;
 const HASH = /^[\da-f]{64}$/;
 const HASH_EXPECTED = '64 hexadecimal digits';
@@ -94,7 +94,7 @@ function readNumbers(source: unknown): Budget {
   throw new Refusal('budget', source, BUDGET_EXPECTED);
 }
 
-/** Its number. */
+/** The number of the secret. */
 function readSecret(fields: FieldReader, to: number, hashes: Set<string>): number {
   const number = fields.whole('number', { from: 1, to });
   const hash = fields.textOf('hash', /^[A-Za-z\d+/]{43}=$/, 'a SHA-256 in base64');

@@ -38,14 +38,14 @@ export const FILE_HEAD_BYTES = BACKUP_MAGIC.length + 4;
 const PIECE_FIELDS_BYTES = 9;
 export const PIECE_HEAD_BYTES = PIECE_FIELDS_BYTES + HASH_BYTES;
 
-/** A fifth of the size, at the speed at which blocks are read; higher levels gain little. */
+/** Deflates to a fifth of the size, as fast as blocks are read. Higher levels save little more. */
 const DEFLATE_LEVEL = 3;
 /** The largest --block-bytes-max. */
 export const BLOCK_BYTES_MAX = 1 << 30;
 /** Room for the blocks before a long one in its piece. */
 const BATCH_BYTES_MAX = 1 << 22;
 const BATCH_BLOCKS_MAX = 1 << 16;
-/** What a piece inflates to at most, so that a small file cannot take all memory. */
+/** The maximum inflated size of a piece, so that a small file cannot take all memory. */
 const INFLATED_BYTES_MAX = {
   description: 1 << 16,
   snapshot: 1 << 24,
@@ -72,7 +72,7 @@ export interface BackupEnd {
   readonly digest: string;
 }
 
-/** As they are in the file: what is undefined in a key is not there. */
+/** Keys as they are in the file: fields that are undefined are absent. */
 export type BackedUpKeys = readonly Key[];
 
 const deflateBytes = promisify<Buffer, { level: number }, Buffer>(deflateRaw);

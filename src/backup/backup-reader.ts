@@ -1,6 +1,6 @@
 /**
- * Reads a backup file from its start to its end, and checks every byte on the way: whatever is damaged,
- * missing or too much is an error that says where.
+ * Reads a backup file from start to end, and checks every byte. Damaged, missing or surplus bytes are
+ * an error that says where they are.
  */
 
 import { statSync } from 'node:fs';
@@ -40,7 +40,7 @@ interface Piece {
 /** A place between two pieces, at which a backup can be continued. */
 export interface BackupPlace {
   readonly position: number;
-  /** Of the piece before. */
+  /** The checksum of the piece before. */
   readonly checksum: Buffer;
   /** The last block before. */
   readonly point: ChainPoint;
@@ -56,7 +56,7 @@ export class BackupReader {
   #description: BackupDescription | undefined;
   /** How much of the snapshot was read. */
   #snapshotBytes = 0;
-  /** Read, but not yet given to anyone. */
+  /** A piece that was read and not returned yet. */
   #next: Piece | undefined;
 
   private constructor(path: string, file: FileHandle, blockBytesMax: number) {
@@ -65,7 +65,7 @@ export class BackupReader {
     this.#blockBytesMax = blockBytesMax;
   }
 
-  /** A file with longer blocks than given is refused. */
+  /** A file with longer blocks than this is refused. */
   static async open(path: string, blockBytesMax = BLOCK_BYTES_MAX): Promise<BackupReader> {
     const file = await openFile(path);
     const reader = new BackupReader(path, file, blockBytesMax);
@@ -228,7 +228,7 @@ export class BackupReader {
 
   async #read(position: number, length: number): Promise<Buffer> {
     const size = await this.#readSize();
-    // Before a damaged length allocates too much.
+    // Checked before a damaged length allocates too much memory.
     if (position + length > size) {
       throw this.#damage(`it ends at byte ${size}, expected at least ${position + length}`);
     }
@@ -287,7 +287,7 @@ export class BackupReader {
   }
 }
 
-/** Refuses a pipe, which would be waited for. */
+/** Refuses a pipe: reading it would wait forever. */
 async function openFile(path: string): Promise<FileHandle> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new UsageError([`there is no file ${path}`]);

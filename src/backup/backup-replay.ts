@@ -36,7 +36,7 @@ export async function createReplica(reader: BackupReader): Promise<Replica> {
   throw damagedSnapshot(reader, `it is of height ${state.height}, expected ${snapshot.height}`);
 }
 
-/** What its bytes make a decoder throw may be any error. */
+/** Damaged bytes may make the decoder throw any error. */
 async function readBackedUp(reader: BackupReader, bytes: number): Promise<LoadedSnapshot> {
   try {
     return await readSnapshot(new ChunkSource(bytes, reader.readSnapshot()));

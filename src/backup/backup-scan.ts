@@ -1,4 +1,4 @@
-/** Reads backup files that are there already: finished ones, and the start of an unfinished one. */
+/** Reads existing backup files: finished files, and the sound part of an unfinished file. */
 
 import { LedgerError } from '../ledger/ledger.ts';
 import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format.ts';

@@ -1,6 +1,6 @@
 /**
- * Backs up a ledger, while it is written to, into one file. What an earlier backup to the same file has is
- * taken from there. The file is read back and replayed before it gets its name.
+ * Backs up a ledger into one file, while blocks are appended to the ledger. An earlier backup in the
+ * same file is continued. The new file is read back and replayed before it replaces the earlier backup.
  */
 
 import { copyFileSync, constants as fileConstants, statSync } from 'node:fs';
@@ -59,7 +59,7 @@ export async function backUpLedger(options: BackupOptions): Promise<FinishedBack
 }
 
 async function writeBackup(options: BackupOptions): Promise<FinishedBackup> {
-  // The height of the backup: what is appended from here on is left to the next one.
+  // The height of the backup: blocks that are appended later belong to the next backup.
   const head = await options.source.ledger.head();
   const { part, point } = await openPart(options, head);
   try {
@@ -123,7 +123,10 @@ async function scanFile(file: string, progress: ScanProgress): Promise<ScannedBa
   }
 }
 
-/** The unfinished backup, unless it has less than the finished one, or is of no use any more. */
+/**
+ * The unfinished backup, unless it has fewer blocks than the finished backup, or can no longer be
+ * continued.
+ */
 async function findStarted(
   options: BackupOptions,
   finished: BackupStart | undefined,
@@ -207,7 +210,7 @@ async function writeStart(
   for await (const piece of stream) await part.append('snapshot', piece as Buffer);
 }
 
-/** The earliest usable one; it is open, so that the writer may delete it. */
+/** The earliest usable snapshot. It stays open, so that the writer may delete its file meanwhile. */
 async function openSnapshot(
   { source, warn }: BackupOptions,
   base: ChainPoint,
@@ -228,7 +231,7 @@ async function openSnapshot(
       await file.close();
     } catch (error) {
       await file?.close();
-      // The ledger was asked, and did not answer: that says nothing about the snapshot.
+      // The ledger did not answer, so nothing is known about the snapshot.
       if (isUnavailable(error)) throw error;
       warn(`the snapshot of height ${height} is ignored: ${(error as Error).message}`);
     }
@@ -287,7 +290,7 @@ async function completePart(options: BackupOptions, part: PartFile): Promise<Bac
   }
 }
 
-/** A label that is older than the check of labels would be refused by a restore. */
+/** A label from a version that did not check labels would be refused by a restore. */
 function withPlainLabel(key: Key): Key {
   return { ...key, label: formatLabel(key.label) };
 }

@@ -1,6 +1,6 @@
 /**
- * The unfinished backup, FILE.part: pieces are appended to it, and it gets the name FILE once it is whole.
- * After an interruption it is continued.
+ * The unfinished backup, FILE.part. Pieces are appended to it, and it is renamed to FILE when it is
+ * complete. After an interruption, the next backup continues it.
  */
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export class PartFile {
     this.#checksum = checksum;
   }
 
-  /** Starts a new one; an earlier one is overwritten. */
+  /** Starts a new file, and overwrites an earlier one. */
   static create(target: string): Promise<PartFile> {
     return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'w');
@@ -38,7 +38,7 @@ export class PartFile {
     });
   }
 
-  /** Continues one at a place; what comes after it is cut off. */
+  /** Continues the file at a place. Bytes after the place are cut off. */
   static continue(target: string, { position, checksum }: BackupPlace): Promise<PartFile> {
     return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'r+');

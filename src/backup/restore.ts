@@ -1,6 +1,6 @@
 /**
- * Restores a ledger in a folder from a backup file. The file is checked before anything is written. Until
- * the blocks are all there, read back and replayed, nothing else opens the ledger.
+ * Restores a ledger in a folder from a backup file. The file is checked before anything is written. No
+ * other process can open the ledger until all blocks are stored, read back and replayed.
  */
 
 import { openEmbeddedKeys } from '../access/embedded/embedded-keys.ts';
@@ -50,7 +50,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
   }
 }
 
-/** What a piece may inflate to without being asked for: far more than blocks usually have. */
+/** The inflated size that is always allowed for a piece: far more than the usual size of a block. */
 const BLOCK_BYTES_USUAL = 1 << 26;
 
 function openReader({ file, blockBytesMax }: RestoreOptions): Promise<BackupReader> {
@@ -71,7 +71,10 @@ async function checkBackup(options: RestoreOptions): Promise<ScannedBackup> {
   }
 }
 
-/** The snapshot that a pruned ledger starts from: at one of the backup's blocks, and sound. */
+/**
+ * Checks the snapshot that a pruned ledger starts from: it must be intact and belong to one of the
+ * backup's blocks.
+ */
 async function checkSnapshot(options: RestoreOptions, end: BackupEnd): Promise<void> {
   const reader = await openReader(options);
   try {
@@ -109,7 +112,7 @@ class Restoration {
       await reader.readDescription();
       await this.#addAfter(reader, isEmpty ? await this.#start(reader) : head);
     });
-    // Last: it must not replace a snapshot of a ledger that turns out to be another one.
+    // The snapshot is written last: it must not replace a snapshot of another ledger.
     await this.#read((reader) => this.#addSnapshot(reader));
     return end.height - (isEmpty ? description.base.height : head.height);
   }
@@ -204,7 +207,7 @@ class Restoration {
   }
 }
 
-/** Keys that are there stay as they are: a backup may hold some that were revoked since. */
+/** Existing keys stay unchanged: the backup may contain keys that were revoked after it was made. */
 async function addKeys(data: string, keys: BackedUpKeys): Promise<number | undefined> {
   if (keys.length === 0) return 0;
   const store = await openEmbeddedKeys(data);

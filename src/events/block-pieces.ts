@@ -19,7 +19,9 @@ const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\
 const TAIL = /\]\s*\}\s*$/;
 const EVENT_END = /^[ \t\r\n]*\}[ \t\r\n]*/;
 
-/** A type of event with a list that may be long: the list is cut like that of the events. */
+/**
+ * A type of event with a list that may be long. The list is cut in the same way as the list of events.
+ */
 interface LongType {
   /** Matches the event up to the first item of the list. */
   readonly start: RegExp;
@@ -106,7 +108,7 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   return to;
 }
 
-/** The event that starts here, if its list takes several pieces. */
+/** The event that starts at this place, if its list takes several pieces. */
 function findLongEvent(events: Buffer, from: number): LongEvent | undefined {
   const text = events.toString('latin1', from, from + EDGE_BYTES);
   const starts = LONG_TYPES.map((type) => ({ type, head: type.start.exec(text)?.[0] ?? '' }));
@@ -133,14 +135,14 @@ function* cutList(
   }
 }
 
-/** An account event would close the positions of the pieces before. */
+/** A second account event would close the positions that the pieces before have set. */
 function continueEvent(event: Event): PieceEvent {
   return event.type === 'account' ? { type: 'morePositions', fields: event.fields } : event;
 }
 
 /**
- * `keys` are those of the pieces before. If an object repeats a key, only the last value counts:
- * pieces must not apply an earlier one.
+ * `keys` are the keys of the pieces before. If an object repeats a key, only its last value counts, so
+ * a piece must not apply an earlier value.
  */
 function checkItems(items: object, keys: Set<string>): void {
   const added = Object.keys(items);

@@ -28,7 +28,7 @@ export type LeverageMode = (typeof LEVERAGE_MODES)[number];
 
 const FULL_NAME = /^.{1,100}$/su;
 const DEX_NAME = /^[a-z0-9]{1,6}$/;
-/** The exchange may have modes that nobody here knows yet. */
+/** The exchange may introduce modes that this version does not know. */
 const ACCOUNT_MODE = /^[A-Za-z0-9]{1,40}$/;
 const COIN_NAME = /^(?:[a-z0-9]{1,6}:)?[A-Za-z0-9]{1,20}$/;
 export const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
@@ -220,7 +220,7 @@ export type EventOf<T extends EventType> = ReturnType<EventReaders[T]>;
 /** An event of any kind: its type and its fields. */
 export type Event = { [T in EventType]: EventRecord<T> }[EventType];
 
-/** The rest of a long `account` event that was split: positions beside those that it gave before. */
+/** The rest of a long `account` event that was split: further positions of the same account. */
 export interface MorePositions {
   readonly type: 'morePositions';
   readonly fields: EventOf<'account'>;
@@ -292,7 +292,7 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** Parses a line of NDJSON. That the height is the next one is checked by the fold. */
+/** Parses a line of NDJSON. The fold checks that the height is the next height. */
 export function parseBlock(line: string): Block {
   const source = parseLine(line);
   let height: number | undefined;

@@ -37,7 +37,9 @@ export function readAddress(field: string, value: unknown): Address {
   return address;
 }
 
-/** The refusal of a decimal that cannot be parsed; any other error is a bug and stays as it is. */
+/**
+ * The refusal of a decimal that cannot be parsed. Any other error is a bug and is thrown on unchanged.
+ */
 function refuseDecimal(field: string, value: string, error: unknown): unknown {
   return error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
 }
@@ -104,7 +106,7 @@ export class FieldReader {
   whole(name: string, { from, to }: { from: number; to: number }): number {
     const value = this.take(name);
     if (typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to) {
-      return value + 0; // -0, which JSON allows, becomes 0
+      return value + 0; // JSON allows -0: it becomes 0.
     }
     throw new Refusal(name, value, `a whole number from ${from} to ${to}`);
   }
@@ -167,7 +169,7 @@ export class FieldReader {
     for (const name in this.#source) {
       if (this.#taken.includes(name)) continue;
       const fields = [...this.#taken, ...this.#absent].join(', ');
-      const shown = name === '' ? '(empty)' : name; // an empty path means the object itself
+      const shown = name === '' ? '(empty)' : name; // An empty path means the object itself.
       throw new Refusal(shown, this.#source[name], `only the fields ${fields}`);
     }
   }

@@ -59,7 +59,7 @@ export function describeValue(value: unknown): string {
 /** Characters that show nothing, such as a byte order mark, or look like a space. */
 const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}]/gu;
 
-/** As JSON; what is invisible is escaped, so that whoever reads the message sees it. */
+/** The text as JSON. Invisible characters are escaped, so that the reader of the message sees them. */
 function quote(text: string): string {
   // Without the flag "u", a pattern matches each half of a pair by itself.
   return JSON.stringify(text).replace(INVISIBLE, (found) => found.replace(/[\s\S]/g, escapeUnit));

@@ -1,13 +1,13 @@
 /**
- * JSON of another server that the ledger stores as it came, such as its lists of markets. Only its
- * size is limited: what is in it is that server's to decide.
+ * JSON of another server that the ledger stores unchanged, such as the server's lists of markets. Only
+ * its size is limited: the server decides on its contents.
  */
 
 import { Refusal } from './refusal.ts';
 
 /** Characters of the text; an event of this length fits into a block. */
 const LENGTH_MAX = 900_000;
-/** Arrays and objects within one another. */
+/** The maximum depth of nested arrays and objects. */
 const LEVELS_MAX = 8;
 
 /** The value as JSON text without white space. */

@@ -6,7 +6,7 @@
  * narrowed, so a value has one representation. Every division names its rounding.
  */
 
-/** A whole number: a safe integer if it fits one, otherwise a bigint. */
+/** A whole number: a safe integer where possible, otherwise a bigint. */
 export type Exact = number | bigint;
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
@@ -14,7 +14,7 @@ const SAFE_MAX_BIG = BigInt(SAFE_MAX);
 
 /** Powers of ten that are safe integers: 10^0 to 10^15. */
 const POWERS_OF_TEN = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
-/** The same as bigints: to raise one takes longer than a division. */
+/** The same as bigints: computing such a power takes longer than a division. */
 const BIG_POWERS_OF_TEN = POWERS_OF_TEN.map(BigInt);
 
 export function powerOfTen(exponent: number): number {

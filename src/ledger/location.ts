@@ -3,7 +3,10 @@
 import type { NatsOptions } from './jetstream/nats-client.ts';
 import type { StorageSettings } from './settings.ts';
 
-/** How long a command without the setting waits for NATS: somebody waits for its result. */
+/**
+ * How long a command without the setting waits for NATS. It is short, since a person waits for the
+ * result.
+ */
 const SHORT_WAIT_MS = 5_000;
 
 /** Undefined if the ledger is in a folder. `waiting` is called while NATS cannot be reached. */

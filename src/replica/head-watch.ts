@@ -1,7 +1,7 @@
 /**
- * How long a replica may have been behind its ledger. The ledger's time does not say: it also stands still
- * while a feed pauses. What says it is the ledger's newest block, looked up again and again: a replica that
- * has reached it was not behind when it was looked up.
+ * How long a replica may have been behind its ledger. The ledger's time does not show that, since it
+ * also stands still while a feed pauses. So the ledger's newest block is looked up again and again: a
+ * replica that has reached this block was not behind at the time of the look-up.
  */
 export class HeadWatch {
   /** When the replica was last known to have every block. */
@@ -13,7 +13,7 @@ export class HeadWatch {
     this.#completeMs = completeMs;
   }
 
-  /** `seenMs` is from before the ledger was asked for its newest block. */
+  /** `seenMs` is the time just before the ledger was asked for its newest block. */
   seeHead(head: number, height: number, seenMs: number): void {
     if (head <= height) this.#noteComplete(seenMs);
     else this.#ahead ??= { height: head, seenMs };
@@ -34,7 +34,10 @@ export class HeadWatch {
     return nowMs - this.#completeMs;
   }
 
-  /** The block that the replica is known to lack; undefined if none is known, as without a connection. */
+  /**
+   * The height of a block that the replica is known to lack; undefined if no such block is known, for
+   * example without a connection.
+   */
   get heightAhead(): number | undefined {
     return this.#ahead?.height;
   }

@@ -20,7 +20,7 @@ const HEAD_MS = 500;
 /** How often the newest block is looked up while there is a limit on how far behind an answer may be. */
 const LOOK_MS = 1000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
-/** Maximum number of those who wait for a height, also for clients that have given up. */
+/** Maximum number of requests that wait for a height, including requests whose clients have gone. */
 const WAITERS_MAX = 65_536;
 
 const HEALTHY = 'caught up and fresh';
@@ -56,7 +56,7 @@ export interface Health {
   readonly time: number;
   /** The age of `time`, in milliseconds; below 0 if it is ahead of this machine's clock. */
   readonly lagMs: number;
-  /** The age at which the ledger becomes stale; 0 if there is none. */
+  /** The age at which the ledger becomes stale; 0 if it never does. */
   readonly maxAgeMs: number;
   /** The newest block in the ledger. */
   readonly head: number;
@@ -163,7 +163,10 @@ export class LiveState {
     return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs);
   }
 
-  /** As the age, but below 0 while the ledger is ahead of the clock, unless the clock was set back since. */
+  /**
+   * The same as the age, but below 0 while the ledger is ahead of the clock, unless the clock was set
+   * back since.
+   */
   #lagAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;
     return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs - this.#aheadMs);
@@ -231,7 +234,7 @@ export class LiveState {
     const replica = await this.#restore(signal);
     if (replica === undefined) return false;
     this.#replica = replica;
-    // It has every block that there was when the restore began.
+    // The replica has every block that existed when the restore began.
     this.#headWatch ??= new HeadWatch(startedMs);
     this.#resolveRestored();
     this.#advance(replica);
@@ -363,7 +366,7 @@ export class LiveState {
   }
 }
 
-/** To the second. */
+/** Precise to the second. */
 function formatUtc(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

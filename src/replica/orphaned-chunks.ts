@@ -10,14 +10,14 @@
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsLink } from '../ledger/jetstream/nats.ts';
 
-/** Newer chunks may be of another process that publishes right now, although its lease is lost. */
+/** Newer chunks may belong to another process that is publishing although it has lost its lease. */
 const ORPHANED_MS = 600_000;
 
 interface ChunkPlace {
   readonly link: NatsLink;
   readonly objects: ObjectStore;
   readonly bucket: string;
-  /** The number of snapshots that there are. */
+  /** The number of existing snapshots. */
   readonly objectCount: number;
   readonly nowMs: number;
 }
@@ -44,7 +44,7 @@ async function isOld(place: ChunkPlace, subject: string): Promise<boolean> {
   return last !== null && nowMs - last.time.getTime() > ORPHANED_MS;
 }
 
-/** One by one: a list that breaks off would make orphans of what it lacks. */
+/** Descriptions are read one by one: chunks that an interrupted list lacks would count as orphans. */
 async function readDescribedIds(place: ChunkPlace): Promise<Set<string>> {
   const { link, objects } = place;
   const described = new Set<string>();

@@ -4,7 +4,7 @@ import type { ChainPoint } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** To save and to load a million accounts takes less than that. */
+/** Saving and loading a snapshot of a million accounts takes less time than this. */
 export const EXPENSIVE_REPLAY_MS = 5_000;
 
 interface Replayed {

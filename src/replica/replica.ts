@@ -58,7 +58,7 @@ export function stateDigest(state: StateView): string {
 export class Replica {
   readonly #state: State;
   #point: ChainPoint;
-  /** How long the replay of stored blocks took that it started with. */
+  /** How long the replay of stored blocks at the start took. */
   replayMs = 0;
   #isInBlock = false;
 
@@ -172,7 +172,7 @@ export class Replica {
   }
 }
 
-/** Who wants to know how a replica follows its ledger. */
+/** Callbacks that report how a replica follows its ledger. */
 export interface ReplicaWatcher {
   /** Called before each batch of blocks, which waits for what it returns. */
   readonly beforeBlocks?: (() => Promise<void> | undefined) | undefined;
@@ -189,14 +189,17 @@ function ledgerIdOf(hash: Buffer): string {
   return hash.toString('base64url').slice(0, LEDGER_ID_LENGTH);
 }
 
-/** Sets the id that old snapshots lack; a pruned ledger cannot give it. */
+/**
+ * Sets the id, which old snapshots lack. A pruned ledger no longer has the block that the id comes
+ * from.
+ */
 async function setLedgerId(state: State, ledger: Ledger): Promise<void> {
   if (state.ledgerId !== '' || state.height === 0) return;
   const first = await ledger.point(1);
   if (first !== undefined) state.ledgerId = ledgerIdOf(first.hash);
 }
 
-/** What to do about a stored block that has an event which this version does not know. */
+/** A hint for a stored block with an event that this version does not know. */
 function hintAt({ field }: BlockError): string {
   return field === 'type' ? '; if a newer perpinfo wrote it, upgrade this one' : '';
 }
@@ -230,7 +233,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
-      // The ledger was asked, and did not answer: that says nothing about the snapshot.
+      // The ledger did not answer, so nothing is known about the snapshot.
       if (isUnavailable(error)) throw error;
       hasUnreadable ||= isSystemError(error);
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
@@ -248,7 +251,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   );
 }
 
-/** Whether the system refused to read, which says nothing about what is stored. */
+/** Whether the operating system could not read the file, so that nothing is known about its content. */
 function isSystemError(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).code === 'string';
 }

@@ -1,6 +1,6 @@
 /**
- * Drops old blocks, but none after the oldest snapshot kept: the replay of a pruned ledger starts from
- * a snapshot.
+ * Drops old blocks, but no block after the oldest remaining snapshot: the replay of a pruned ledger
+ * starts from a snapshot.
  */
 
 import { parseBlock } from '../events/event.ts';
@@ -10,7 +10,7 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 const DAY_MS = 86_400_000;
 
-/** If both are set, a block is kept as long as either one keeps it. */
+/** If both limits are set, a block is dropped when neither limit keeps it. */
 export interface Retention {
   /** The number of newest blocks to keep. */
   readonly keepBlocks: number | undefined;
@@ -43,7 +43,7 @@ export interface PruneOptions {
 export interface Pruned {
   /** The number of dropped blocks. */
   readonly count: number;
-  /** The height of the oldest block kept, or of the next one if none is. */
+  /** The height of the oldest remaining block, or of the next block if no block remains. */
   readonly firstHeight: number;
   /** Why fewer blocks were dropped than the retention allows; undefined if all of them were. */
   readonly reason: string | undefined;
@@ -95,7 +95,7 @@ async function readTime(ledger: Ledger, height: number): Promise<number> {
   for await (const [block] of ledger.read(height - 1, height)) {
     return parseBlock(block.line.toString('utf8')).time;
   }
-  return 0; // Dropped meanwhile, so it counts as older.
+  return 0; // The block was dropped meanwhile, so it counts as older.
 }
 
 interface Limited {

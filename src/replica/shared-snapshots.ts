@@ -18,14 +18,17 @@ import { removeOrphanedChunks } from './orphaned-chunks.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 import { isSnapshotDue } from './stream-room.ts';
 
-/** Snapshots kept: one that is being fetched must not be deleted when the next one is published. */
+/**
+ * Snapshots that stay in the store: a snapshot that is being fetched must not be deleted when the next
+ * one is published.
+ */
 const KEPT_COUNT = 3;
 const PUBLISHER = 'snapshots';
 /** Replaying fewer blocks than this is faster than fetching a snapshot. */
 const WORTH_BLOCKS = 1_000;
 /** Deadline of a list: if its last message is lost, the client waits for more than half a minute. */
 const LIST_MS = 5_000;
-/** A snapshot of which nothing arrives for this long is given up. */
+/** A fetch is abandoned when no data arrives for this long. */
 const IDLE_MS = 10_000;
 const NAME = /^(\d{16})\.snapshot$/;
 
@@ -88,7 +91,8 @@ export class SharedSnapshots {
   async #fetchOne(height: number, ledger: Ledger, snapshots: SnapshotFolder): Promise<void> {
     const object = await this.#objects.get(nameOf(height));
     if (object === null) throw new Error('it has just been deleted');
-    // A failure ends the data as well; nobody waits for this one while data arrives.
+    // A failure also ends the data, where it is handled. This promise is not awaited while data
+    // arrives.
     object.error.catch(() => undefined);
     await snapshots.receive(height, this.#readData(object.data));
     const failure = await object.error;
@@ -107,7 +111,7 @@ export class SharedSnapshots {
     let failure: Error | undefined;
     let isReading = true;
     const idleTimer = this.#link.startIdleTimer(IDLE_MS, (reason) => {
-      // A slow disk of ours is no idle connection.
+      // While our disk is slow, the connection does not count as idle.
       if (!isReading) return;
       failure = reason;
       cancel();
@@ -192,7 +196,7 @@ export class SharedSnapshots {
     return isSnapshotDue(limits, { count: last_seq - newest, ageMs });
   }
 
-  /** When a block was stored; the beginning of time if it has been dropped. */
+  /** When a block was stored; 1970 if the block has been dropped. */
   async #readTime(seq: number): Promise<number> {
     const { name, manager } = this.#link;
     const message = await this.#link.ask('reading the age of a block', () =>
@@ -203,7 +207,8 @@ export class SharedSnapshots {
 
   /** Deletes snapshots of a longer ledger that was repaired with a loss; returns the others. */
   async #dropAhead(heights: readonly number[]): Promise<number[]> {
-    // After the list: whatever was published by then is not ahead.
+    // The head is read after the list, so that a snapshot that is published meanwhile does not count as
+    // ahead.
     const { state } = await this.#readStream();
     await this.#delete(heights.filter((at) => at > state.last_seq));
     return heights.filter((at) => at <= state.last_seq);
@@ -232,7 +237,7 @@ export class SharedSnapshots {
 
   async #isPublisher(): Promise<boolean> {
     if (this.#lease !== undefined && !this.#lease.isLost) return true;
-    // One at a time: a process that took it twice would hold it against itself.
+    // One attempt at a time: with two, the process would wait for a lease that it owns itself.
     this.#taking ??= this.#takeLease().finally(() => {
       this.#taking = undefined;
     });

@@ -33,7 +33,7 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Large, because each piece is read by another thread, and waking it is expensive. */
+/** Pieces are large, because another thread reads each piece, and waking that thread is expensive. */
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
@@ -185,7 +185,7 @@ export class SnapshotFolder {
     return written !== undefined && Date.now() - written.mtimeMs <= DRAFT_IDLE_MS;
   }
 
-  /** Only abandoned ones: other processes may be writing theirs. */
+  /** Deletes abandoned drafts only: other processes may be writing their drafts. */
   async #removeDrafts(): Promise<void> {
     for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : []) {
       if (!DRAFT_NAME.test(name)) continue;

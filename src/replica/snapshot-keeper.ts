@@ -25,7 +25,7 @@ export interface KeeperOptions {
   warn(message: string): void;
 }
 
-/** Where a snapshot is that was asked for. */
+/** Where a snapshot that was requested is stored. */
 export interface SavedSnapshot {
   readonly height: number;
   /** Undefined if it is removed with the process. */
@@ -38,7 +38,10 @@ export interface SavedSnapshot {
 const CHECK_MS = 500;
 /** How often the earliest one checks whether the stream is about to drop blocks that no snapshot has. */
 const LOOK_MS = 5_000;
-/** Longer than a tick of the file system's clock: whoever announces itself later has a later time. */
+/**
+ * Longer than a tick of the file system's clock: a process that announces itself later then has a later
+ * time.
+ */
 const TICK_MS = 20;
 
 export class SnapshotKeeper {

@@ -1,4 +1,4 @@
-/** The process that writes the archive beside a service: started, restarted and stopped with it. */
+/** The process that writes the archive of a service. The service starts, restarts and stops it. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,8 @@ import { RestartDelay } from '../timing/restart-delay.ts';
 import { RepeatedLines } from './logging/repeated-lines.ts';
 
 /**
- * To find a disk full again may take a while: only a process that has run for minutes is healthy.
+ * An archiver may run for a while until it finds the disk full again, so only a process that has run
+ * for ten minutes resets the delay.
  *
  * @internal Exported for the tests, which have no minutes to wait.
  */
@@ -25,7 +26,10 @@ export const TAKEN_OVER_EXIT_CODE = 3;
 /** How often it is checked whether that process still runs. */
 const STANDBY_MS = 2_000;
 
-/** How long it may take to write what it has when it is stopped; the archive survives a kill. */
+/**
+ * How long the archiver may take to write its pending changes when it is stopped. A kill does not
+ * damage the archive.
+ */
 const STOP_MS_MAX = 5_000;
 
 /** The archiver process gets these settings as flags. It reads the others from the environment. */
@@ -66,11 +70,11 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   }
 }
 
-/** Starting again at once would take the archive from the writer that was started last. */
+/** Starting again at once would take the archive over from the archiver that was started last. */
 async function untilArchiverEnds({ settings, signal }: ArchiverOptions): Promise<void> {
   do await pause(STANDBY_MS, signal);
   while (
-    // An archive that cannot be opened is for the archiver to report.
+    // If the archive cannot be opened, the archiver reports that.
     !signal.aborted &&
     (await hasRunningArchiver(settings.data).catch(() => false))
   );
@@ -83,7 +87,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 interface End {
   /** Undefined if the process could not be started, or was killed. */
   readonly code?: number | undefined;
-  /** The exit code or the signal, and its last words. */
+  /** The exit code or the signal, and the last line that the process wrote. */
   readonly reason: string;
 }
 
@@ -100,12 +104,13 @@ async function runOnce(options: ArchiverOptions, lines: RepeatedLines): Promise<
 function start(settings: ArchiverSettings): ChildProcess {
   return fork(process.argv[1], ['archive', ...formatFlags(settings)], {
     env: { ...process.env, ...ledgerVariables(settings.ledger) },
-    // Standard input is the feed's. When the channel closes, the process ends: it never outlives us.
+    // Standard input belongs to the feed. When the channel closes, the process ends, so it never
+    // outlives this process.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }
 
-/** Everybody on the machine may read a process's flags, and the address may hold a password. */
+/** All users of the machine can read the flags of a process, and the address may contain a password. */
 function ledgerVariables(ledger: NatsAddress | undefined): NodeJS.ProcessEnv {
   const { variable, file } = completeSetting('ledger', LEDGER);
   if (ledger === undefined) return {};

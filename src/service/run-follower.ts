@@ -1,4 +1,4 @@
-/** The process of a follower without workers: it writes, and hears what other processes want. */
+/** The process of a follower without workers: it writes, and serves the requests of other processes. */
 
 import type { Logger } from 'pino';
 import type { Feed } from '../feed/feed.ts';

@@ -65,7 +65,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
 /** The processes that write the archive at this moment: one, or none. */
 type FindArchivers = () => readonly ServiceProcess[];
 
-/** Has the archive written while the work is done, if the settings say so, and the disk watched. */
+/** While the work is done, runs the archiver if the settings say so, and watches the disk. */
 async function withArchiver(
   { settings, log, signal: stopping }: ServiceOptions,
   work: (archivers: FindArchivers) => Promise<void>,
@@ -92,7 +92,7 @@ function logStop({ log, signal }: ServiceOptions): void {
 
 type FedServiceOptions = ServiceOptions &
   Omit<ServiceFeedOptions, 'log'> & {
-    /** Hears what workers want, if the feed follows an exchange. */
+    /** Serves the requests of workers, if the feed follows an exchange. */
     readonly wanted?: WantedHandler;
     /** Workers are started when it resolves. */
     readonly ready?: Promise<unknown>;
@@ -149,7 +149,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   options.log.info({ upstream: feed.name }, 'following');
   let noteWritten: () => void = () => undefined;
   let noteClosed: () => void = () => undefined;
-  // Before its first block, an empty ledger would answer that nobody has an account.
+  // Before its first block, an empty ledger would answer that no user has an account.
   const written = new Promise<void>((resolve) => {
     noteWritten = resolve;
   });

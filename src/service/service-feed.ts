@@ -14,14 +14,14 @@ import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
 import type { FollowerRetention } from './follower-retention.ts';
 
-/** How long a failure may wait for the ledger to say what it has stored. */
+/** How long a failure waits for the ledger's answer about what it has stored. */
 const HEAD_MS_MAX = 1_000;
 
 export interface ServiceFeedOptions {
   readonly settings: FeedSettings;
   readonly feed: Feed;
   readonly log: Logger;
-  /** In place of what the settings say of blocks to keep. */
+  /** Replaces the settings of retention. */
   readonly retention?: FollowerRetention;
   /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;

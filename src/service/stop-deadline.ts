@@ -1,6 +1,6 @@
 /**
- * How long a stop may take. What hangs beyond that, such as a read of a ledger that does not answer, is
- * cut: nothing that was acknowledged depends on it.
+ * How long a stop may take. Work that takes longer, such as a read of a ledger that does not answer, is
+ * abandoned: nothing that was acknowledged depends on it.
  */
 
 import { once } from 'node:events';

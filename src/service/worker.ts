@@ -1,4 +1,4 @@
-/** A worker: a process that answers, with a replica and a server of its own. */
+/** A worker: a process that answers requests, with its own replica and its own server. */
 
 import { once } from 'node:events';
 import path from 'node:path';
@@ -42,7 +42,7 @@ export interface WorkerOptions {
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
   readonly registry?: Registry;
-  /** True if other workers answer already: this one then listens only when it has a state. */
+  /** True if other workers answer already. This worker then starts listening only when it has a state. */
   readonly restoresFirst?: boolean;
   /** Resolves when the service's feed fails. */
   readonly feedFailure?: Promise<FeedFailure>;

@@ -1,20 +1,20 @@
 /**
- * The modes of accounts, as another server names them. Few ledgers have any, so they are rows of their
- * own, found by the row of the address.
+ * The modes of accounts, as another server names them. Few ledgers have any modes, so the modes are in
+ * a table that is separate from the addresses. A mode is found by the row of its address.
  */
 
 import { Table } from './tables/table.ts';
 
 /**
  * The columns of a mode's row: the address's row, the text in pieces, the height of its last change. In
- * row 0 the height is that of the last change of any.
+ * row 0 it is the height of the last change of any mode.
  */
 export const MODE_ADDRESS_ROW = 0;
 const FIRST_PIECE = 1;
 const CHANGED_AT = 6;
 
 const PIECE_COUNT = 5;
-/** Six bits each: 48 bits are a whole number that a cell holds exactly. */
+/** A character takes six bits: eight of them are 48 bits, a whole number that a cell can hold exactly. */
 const PIECE_CHARACTERS = 8;
 const CODES = 64;
 /** The code of a character is its place here; 0 ends the text. */

@@ -2,7 +2,8 @@
  * Accounts and positions: a user's cash and margin on a dex, and the user's holdings in its markets.
  *
  * An account is a user on one dex. Its positions form a list in the order of the dex's markets; a
- * position that was closed stays in it with size 0, since its leverage and all-time funding outlive it.
+ * closed position stays in the list with size 0, since its leverage and its all-time funding are needed
+ * later.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -53,7 +54,7 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
   if (before === 0) state.addresses.table.set(addressRow, FIRST_ACCOUNT, added);
   else accounts.set(before, column.NEXT_ACCOUNT, added);
   state.changes.noteAddress(addressRow);
-  // On a partial ledger it was unknown before, which is not the same as empty.
+  // On a partial ledger the account was unknown before, which is not the same as empty.
   noteAccountChange(state, added);
   return added;
 }
@@ -116,13 +117,16 @@ function defaultTerms(state: State, marketIndex: number): number {
   return packTerms(marketIndex, leverage, onlyIsolated ? 'isolated' : 'cross');
 }
 
-/** The field to name if an amount gets too large, and its value: USD in its smallest unit, or text. */
+/**
+ * The field that an error names if an amount gets too large, and its value: USD in its smallest unit,
+ * or text.
+ */
 export interface Cause {
   readonly field: string;
   readonly given: number | string;
 }
 
-/** Amounts are stored as safe integers; refuses the block if this one is too large. */
+/** Amounts are stored as safe integers. Refuses the block if this amount is too large. */
 export function requireStorable(amount: Exact, name: string, { field, given }: Cause): number {
   if (typeof amount === 'number') return amount;
   const shown = typeof given === 'number' ? formatUnits(given, USD_DECIMALS) : given;
@@ -136,7 +140,7 @@ export function applyTransfer(state: State, { user, dex, amount }: EventOf<'tran
   setAmount(state, account, column.CASH, requireStorable(cash, 'cash', cause));
 }
 
-/** Writes an amount of an account; one that stays what it was is no change. */
+/** Writes an amount of an account. Writing the same amount again does not count as a change. */
 function setAmount(state: State, account: number, column: number, amount: number): void {
   if (state.accounts.get(account, column) === amount) return;
   state.accounts.set(account, column, amount);
@@ -177,11 +181,11 @@ export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   const terms = packTerms(marketIndex, value, mode, tierTableOfTerms(termsNow));
   if (terms === termsNow) return;
   state.positions.set(position, column.TERMS, terms);
-  // The leverage of a closed position shows nowhere.
+  // No answer shows the leverage of a closed position.
   if (state.positions.get(position, column.SIZE) !== 0) noteAccountChange(state, account);
 }
 
-/** The user's open position in a market; refuses the event if there is none. */
+/** The user's open position in a market. Refuses the event if there is no such position. */
 function requireOpenPosition(state: State, user: Address, marketIndex: number, field: string) {
   const { dexIndex, coin } = state.markets.markets[marketIndex];
   const account = findAccount(state, state.addresses.find(user), dexIndex);
@@ -252,7 +256,10 @@ function clearPosition(positions: Table, position: number): void {
   forgetOwnTiers(positions, position);
 }
 
-/** A position has tiers of its own until it closes: the next one in the market has the market's. */
+/**
+ * A position's own margin tiers end when it closes: the next position in the market has the market's
+ * tiers.
+ */
 export function forgetOwnTiers(positions: Table, position: number): void {
   const terms = positions.get(position, column.TERMS);
   if (terms < OWN_TIERS) return;
@@ -298,11 +305,14 @@ interface PositionUpdate {
   account: number;
   dexIndex: number;
   given: GivenPositions[0];
-  /** The position that the event gave before this one, or 0. */
+  /** The position that comes before this position in the event, or 0. */
   last: number;
 }
 
-/** Returns the position. If the event has them in the order of the markets, each step is short. */
+/**
+ * Returns the position. Each search is short if the event lists the positions in the order of the
+ * markets.
+ */
 function setPosition(state: State, { account, dexIndex, given, last }: PositionUpdate): number {
   const { positions, markets } = state;
   const { coin, szi, entryNtl, leverage, cumFunding, marginTiers } = given;

@@ -3,7 +3,8 @@
  * address to row. The index is rebuilt from the rows and never stored.
  *
  * An index that is half full is replaced by a larger one, which is built in steps: each address that is
- * added puts a few rows into it. Until it has all of them, look-ups use the old one.
+ * added puts a few rows into the larger index. Until that index has all rows, look-ups use the old
+ * index.
  */
 
 import { type Address, hashAddress } from '../exact/address.ts';
@@ -28,11 +29,14 @@ const INDEX_BATCH = 1024;
 export class AddressBook {
   readonly table: Table;
   /**
-   * Open addressing with linear probing; a slot holds a row, 0 if empty. At most half full, and a
-   * fifteenth more while the larger index is built.
+   * Open addressing with linear probing. A slot holds a row, or 0 if it is empty. The index is at most
+   * half full, and while the larger index is built, a fifteenth more.
    */
   #slots: Int32Array;
-  /** The index that replaces `#slots` when it has all rows; undefined if none is being built. */
+  /**
+   * The larger index, which replaces `#slots` when it has all rows; undefined while no larger index is
+   * built.
+   */
   #largerSlots: Int32Array | undefined;
   /** The first row that the larger index does not have yet. */
   #rowToIndex = 1;
@@ -46,7 +50,7 @@ export class AddressBook {
   /** The address's row, or 0 if the ledger does not contain it. */
   find(address: Address): number {
     const row = this.#slots[this.#slotOf(address, this.#slots)];
-    return row < this.table.rowCount ? row : 0; // a hidden block's addresses are hidden too
+    return row < this.table.rowCount ? row : 0; // The addresses of a hidden block are hidden too.
   }
 
   findOrAdd(address: Address): number {
@@ -78,8 +82,8 @@ export class AddressBook {
 
   /**
    * Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. Both
-   * indexes get their rows in ascending order. A row that the larger one does not have yet leads to an
-   * empty slot.
+   * indexes get their rows in ascending order. The search for a row that the larger index does not have
+   * yet ends at an empty slot.
    */
   rollback(): void {
     const { rowCountCommitted } = this.table;
@@ -106,7 +110,7 @@ export class AddressBook {
     return row;
   }
 
-  /** Puts the next few rows into the larger index, and switches to it when it has all. */
+  /** Puts the next few rows into the larger index, and switches to that index when it has all rows. */
   #growIndex(): void {
     const { rowCount } = this.table;
     this.#largerSlots ??= new Int32Array(slotCountFor(rowCount));
@@ -142,7 +146,10 @@ export class AddressBook {
     );
   }
 
-  /** The index of a table that is loaded from a snapshot, in one go: nobody waits for an answer yet. */
+  /**
+   * Builds the index of a table that is loaded from a snapshot, all at once: no client waits for an
+   * answer yet.
+   */
   #buildIndex(): Int32Array {
     const { rowCount } = this.table;
     const slots = new Int32Array(slotCountFor(rowCount));

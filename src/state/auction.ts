@@ -15,7 +15,10 @@ export interface Auction {
   readonly endGas: bigint | undefined;
 }
 
-/** Null: there is none. Undefined: no event has said anything, so a partial ledger does not know. */
+/**
+ * Null: there is no auction. Undefined: no event has mentioned an auction, so a partial ledger does not
+ * know.
+ */
 export type RecordedAuction = Auction | null | undefined;
 
 export function startAuction(event: EventOf<'deployAuction'>): Auction {
@@ -41,12 +44,15 @@ export function endAuction(
   return { ...auction, endGas };
 }
 
-/** As text, as events and answers have it. */
+/** Formatted as in events and answers. */
 export function formatGas(gas: bigint): string {
   return formatUnits(gas, STAKE_DECIMALS);
 }
 
-/** Falls linearly from start to floor, rounded down; after the end, it is the final price. */
+/**
+ * The price falls linearly from start to floor and is rounded down. After the end, it is the final
+ * price.
+ */
 export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;
   const durationMs = auction.durationSeconds * 1000;

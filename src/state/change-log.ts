@@ -1,12 +1,12 @@
 /**
- * Which accounts and addresses blocks have changed, for whoever pushes states: only subscriptions to
- * these are checked. Nothing is noted unless somebody watches.
+ * Which accounts and addresses the last blocks have changed. Push checks only subscriptions to them.
+ * Nothing is noted until push has subscriptions.
  */
 
-/** Rows; one may occur several times. */
+/** Rows. The same row may occur several times. */
 export interface Changes {
   readonly accounts: readonly number[];
-  /** Addresses with a new account, or other delegations. */
+  /** Addresses that have a new account, or whose delegations have changed. */
   readonly addresses: readonly number[];
 }
 
@@ -16,11 +16,11 @@ export class ChangeLog {
   #isWatched = false;
   #accounts: number[] = [];
   #addresses: number[] = [];
-  /** How many of each are of blocks that were committed. */
+  /** How many accounts and addresses belong to committed blocks. */
   #accountsCommitted = 0;
   #addressesCommitted = 0;
 
-  /** From now on changes are noted, or no longer; `take` must be called regularly meanwhile. */
+  /** Starts or stops noting changes. While changes are noted, `take` must be called regularly. */
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched;
     if (!isWatched) this.#clear();

@@ -37,7 +37,7 @@ export function accountChangedAt(state: StateView, account: number): number {
   const ordered = orderChangedAt(state, accounts.get(account, column.ACCOUNT_DEX));
   let changedAt = Math.max(accounts.get(account, column.ACCOUNT_CHANGED_AT), ordered);
   let position = accounts.get(account, column.FIRST_POSITION);
-  // Nothing has changed later than with the newest block.
+  // No change is later than the newest block.
   for (
     ;
     position !== 0 && changedAt < state.height;
@@ -92,7 +92,7 @@ export function allTermsChangedAt({ markets, universes }: StateView): number {
   return changedAt;
 }
 
-/** The height of the last change of what lists are made of: the dexes, and the order of markets. */
+/** The height of the last change of the dexes, or of the order of their markets. */
 export function listsChangedAt({ markets, universes }: StateView): number {
   let changedAt = Math.max(markets.dexesChangedAt, universes.dexes?.changedAt ?? 0);
   for (const { orderedAt } of universes.byDex.values()) {

@@ -68,7 +68,7 @@ export function applyFill(state: State, event: EventOf<'fill'>): void {
   };
   executeTrade(balances, event.side === 'B' ? size : -size, price);
   const sizeCause = { field: 'sz', given: event.sz };
-  // If the amounts fit before the fee is paid, the fee is to blame.
+  // If the amounts fit before the fee is paid, the error names the fee.
   const isFeeToBlame = typeof balances.cash === 'number' && typeof balances.rawUsd === 'number';
   const usdCause = isFeeToBlame ? { field: 'fee', given: event.fee } : sizeCause;
   payFrom(balances, event.fee);
@@ -99,7 +99,7 @@ function executeTrade(balances: Balances, delta: Exact, price: number): void {
   }
 }
 
-/** Pays from the raw USD of an open isolated position, otherwise from the cash. */
+/** The payment comes from the raw USD of an open isolated position, otherwise from the cash. */
 function payFrom(balances: Balances, amount: Exact): void {
   if (balances.isIsolated && balances.size !== 0) {
     balances.rawUsd = subtract(balances.rawUsd, amount);
@@ -135,7 +135,7 @@ function reduce(balances: Balances, delta: Exact, price: number): void {
     moveToIsolated(balances, negate(divideFloor(share, before)));
   }
   payFrom(balances, multiply(delta, price));
-  // Doubles, dividing first: the exchange computes it this way, as its recorded closes show.
+  // Doubles, and the division first: recorded closes show that the exchange computes the cost this way.
   balances.entryNotional = Math.trunc(
     Number(balances.entryNotional) * (Number(rest) / Number(before)),
   );

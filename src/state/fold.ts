@@ -87,7 +87,7 @@ export function* applyInPieces(
   state.time = time;
 }
 
-/** Yields to readers, who see the state before the block meanwhile. */
+/** Yields to readers, which see the state as it was before the block. */
 function* yieldHidden(state: State, before: Unjournaled): Generator<void, void, void> {
   const written = unjournaled(state);
   for (const part of journaledParts(state)) part.hide();

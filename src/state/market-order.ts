@@ -25,14 +25,14 @@ export function applyUniverse(state: State, { dex, meta }: EventOf<'universe'>):
   state.universes = { dexes, byDex: new Map(byDex).set(dexIndex, reordered) };
 }
 
-/** When clients' order of a dex's markets last changed. */
+/** The height at which the order of a dex's markets, as clients see it, last changed. */
 export function orderChangedAt({ universes }: StateView, dexIndex: number): number {
   return universes.byDex.get(dexIndex)?.orderedAt ?? 0;
 }
 
 /**
- * The indexes of a dex's markets in the order of its universe. Those that it does not list come last,
- * in our own order, which is that of all markets where there is no universe.
+ * The indexes of a dex's markets in the order of its universe. Markets that the universe does not list
+ * come last, in our own order. Without a universe, all markets are in our own order.
  */
 function orderMarkets({ markets, universes }: StateView, dexIndex: number): number[] {
   const indexes = [...markets.markets.keys()].filter(
@@ -43,7 +43,7 @@ function orderMarkets({ markets, universes }: StateView, dexIndex: number): numb
   return sortByPlace(universe, indexes, (index) => markets.markets[index].coin);
 }
 
-/** A sorted copy: by the place of the coin in the universe, those without one last. */
+/** A copy, sorted by the place of the coin in the universe. Items whose coin is not listed come last. */
 export function sortByPlace<T>(
   universe: Universe,
   items: readonly T[],
@@ -62,10 +62,13 @@ interface KnownOrder {
   readonly isOwn: boolean;
 }
 
-/** For universes that were asked about, how many markets there were then, and the answer. */
+/**
+ * A cache of `findReordering`: for a universe, its result, and the count of markets for which the
+ * result is valid.
+ */
 const knownOrders = new WeakMap<Universe, KnownOrder>();
 
-/** The universe of a dex if it orders the markets in another way than our own indexes. */
+/** The universe of a dex, if its order of the markets differs from the order of our own indexes. */
 export function findReordering(state: StateView, dexIndex: number): Universe | undefined {
   const universe = state.universes.byDex.get(dexIndex);
   if (universe === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * What a ledger knows, and how old it is. On a partial ledger, an account or a list of delegations that
- * no event has named is unknown, not empty. Some events say when it was last read as a whole.
+ * Which accounts and delegations a partial ledger contains, and how old they are. On a partial ledger,
+ * an account or a list of delegations that no event has named is unknown, not empty. Some events say
+ * when an account or a list was last read as a whole.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -72,6 +73,6 @@ export function applyAccountTime(
     throw new Refusal('time', time, `at most ${blockTime}, the time of the block`);
   }
   state.accounts.set(account, ACCOUNT_TIME, time);
-  // The same figures, but confirmed later, which push sends too.
+  // The figures are the same, but they were confirmed at a later time, which push sends too.
   state.changes.noteAccount(account);
 }

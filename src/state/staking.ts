@@ -1,6 +1,6 @@
 /**
  * Delegations: the amounts that users have staked with validators, one list per user in order of
- * creation. An emptied delegation is removed, and its row reused.
+ * creation. A delegation whose amount becomes 0 is removed, and its row is used again.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -18,9 +18,9 @@ export const VALIDATOR = 0;
 const AMOUNT_HIGH = 1;
 const AMOUNT_LOW = 2;
 export const LOCKED_UNTIL = 3;
-/** 0 after the last one. */
+/** 0 at the end of the list. */
 export const NEXT_DELEGATION = 4;
-/** Circular: the first links to the last, so that appending needs no search. */
+/** The list is circular: the first delegation links to the last one, so appending needs no search. */
 export const PREVIOUS_DELEGATION = 5;
 
 /** Row 0 holds no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
@@ -166,7 +166,7 @@ export function applyDelegation(state: State, event: EventOf<'delegation'>): voi
 export function applyDelegations(state: State, event: EventOf<'delegations'>, time: number): void {
   const { user, delegations } = event;
   noteDelegationsRead(state, user, time);
-  // A follower reads the same list again and again.
+  // A follower often reads a list that has not changed.
   if (isRecordedList(state, event)) return;
   noteDelegationsChange(state, user);
   removeDelegations(state, user);
@@ -182,7 +182,7 @@ export function applyDelegations(state: State, event: EventOf<'delegations'>, ti
   }
 }
 
-/** Whether the list is what the ledger holds. */
+/** Whether the list equals the list in the ledger. */
 function isRecordedList(state: State, { user, delegations }: EventOf<'delegations'>): boolean {
   const { addresses } = state;
   let row = addresses.table.get(addresses.find(user), FIRST_DELEGATION);

@@ -11,7 +11,7 @@ import { Table } from './tables/table.ts';
 
 /** Only the fold writes to it; everyone else gets a `StateView`. */
 export interface State {
-  /** Names the ledger: its first block's hash, in short. Empty before the first block. */
+  /** The ledger's id: a shortened hash of its first block. Empty before the first block. */
   ledgerId: string;
   height: number;
   /** Milliseconds; the time of the block at `height`. */
@@ -22,13 +22,16 @@ export interface State {
   readonly positions: Table;
   readonly delegations: Table;
   readonly modes: AccountModes;
-  /** What another server lists. */
+  /** The lists of dexes and markets of another server. */
   universes: Universes;
   auction: RecordedAuction;
   /** The height of the auction's last event. */
   auctionChangedAt: number;
   readonly changes: ChangeLog;
-  /** True if what no event has named is unknown; otherwise it is empty. */
+  /**
+   * True for a partial ledger: an account that no event has named is unknown there. On other ledgers
+   * the account is empty.
+   */
   isPartial: boolean;
 }
 
@@ -68,7 +71,7 @@ export interface StateView {
   readonly universes: Universes;
   readonly auction: RecordedAuction;
   readonly auctionChangedAt: number;
-  /** Not part of the state: what the one who pushes states has to look at. */
+  /** Not part of the state: the changes that push has not looked at yet. */
   readonly changes: Pick<ChangeLog, 'watch' | 'take'>;
   readonly isPartial: boolean;
 }

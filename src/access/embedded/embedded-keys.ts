@@ -65,7 +65,9 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     });
   }
 
-  /** A few at a time, so that a change stays within the space that is reserved for it. */
+  /**
+   * Only a few are removed at a time, so that a change stays within the space that is reserved for it.
+   */
   #removeForgotten(changes: KeyChanges): void {
     const stored = this.#tables.readKeys().flatMap(({ id, value }) => decodeKey(id, value) ?? []);
     const forgotten = findForgotten(stored, Date.now());

@@ -61,7 +61,7 @@ export class EmbeddedKeyReader implements KeyReader {
 
   #checkFile(): void {
     if (!this.#canReopen || this.#reopening !== undefined) return;
-    // Without a file, every call checks, so that the first key works at once.
+    // While there is no file, every call looks for it, so that the first key works at once.
     if (this.#tables !== undefined && performance.now() - this.#checkedMs < FILE_CHECK_MS) return;
     this.#checkedMs = performance.now();
     const found = readFileId(this.folder);
@@ -86,7 +86,7 @@ export class EmbeddedKeyReader implements KeyReader {
       found === ''
         ? `${file} was removed or moved away while it was open: every key is refused until it is back`
         : `${file} was replaced while it was open: the keys of the new file are valid now`;
-    // Last, so that no read hits a closed file.
+    // The old file is closed last, so that no read hits a closed file.
     await previous.close();
   }
 
@@ -98,7 +98,7 @@ export class EmbeddedKeyReader implements KeyReader {
     return this.#stored().filter((key) => !isRevoked(key));
   }
 
-  /** With the revoked ones. */
+  /** All keys, including revoked keys. */
   #stored(): Key[] {
     const tables = this.#tables;
     this.#faults = this.#fileChange === undefined ? [] : [this.#fileChange];

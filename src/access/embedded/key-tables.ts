@@ -1,7 +1,7 @@
 /**
- * The port beneath the keys of a folder: a database of its own beside the ledger, so that managing keys
- * does not need the ledger's writer. LMDB implements it (lmdb-key-tables.ts), and in the tests a
- * simulated disk that fails.
+ * The port for storing the keys of a folder: a database that is separate from the ledger, so that
+ * managing keys does not need the ledger's writer. LMDB implements the port (lmdb-key-tables.ts); in
+ * tests, a simulated disk that fails implements it.
  *
  *   keys   ID         -> checksum of the ID and the JSON, a space, the JSON of the key
  *   meta   "contents" -> JSON of { version, ids }: the version goes up with every change, and ids is

@@ -26,7 +26,7 @@ class LmdbKeyTables implements KeyTables {
     this.#folder = folder;
     this.#keys = keys;
     this.#meta = meta;
-    // Nothing is returned: a transaction would wait for the promise of a put.
+    // The callback returns nothing: a transaction would wait for the promise of a put.
     this.#changes = {
       putKey: (id, value) => void keys.put(id, value),
       removeKey: (id) => void keys.remove(id),
@@ -87,7 +87,7 @@ export async function openLmdbKeyTables(
   throw createFormatError(path, format);
 }
 
-/** Keys of a newer version may be limited in ways that this one would not heed. */
+/** A newer version may limit keys in ways that this version would ignore. */
 function createFormatError(folder: string, format: unknown): KeyError {
   const message =
     `the keys in ${folder} have format ${JSON.stringify(format)}, expected format 1: ` +

@@ -47,7 +47,7 @@ class JetStreamKeyStore implements KeyStore {
   #unfound = { sequence: -1, sinceMs: 0 };
   #version = 0;
   #isPolling = false;
-  /** How many reads of the list were begun. */
+  /** How many reads of the list have started. */
   #reads = 0;
 
   constructor(link: NatsLink, keys: KV, used: KV) {
@@ -83,13 +83,13 @@ class JetStreamKeyStore implements KeyStore {
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const turn = ++this.#reads;
     const { entries, count, last } = await this.#readEntries(this.#keys);
-    // A list that is broken off ends as if it were complete.
+    // A list that is interrupted ends as if it were complete.
     if (count < state.messages) throw new Error(`${count} of ${state.messages} keys were read`);
-    // A server that lags has as many keys, but not the newest change.
+    // A lagging server may have the same number of keys, but lack the newest change.
     if (last < state.last_seq && (await this.#holds(state.last_seq))) {
       throw new Error(`the keys were read up to change ${last}, not ${state.last_seq}`);
     }
-    // Another read was begun later, and knows more.
+    // Another read started later, and its result is newer.
     if (turn !== this.#reads) return;
     this.#known = entries.map((entry) => entry.json<Key>());
     // The sequence from before the read: a change made meanwhile is read by the next poll.
@@ -98,7 +98,10 @@ class JetStreamKeyStore implements KeyStore {
     this.#version++;
   }
 
-  /** One server's word is not enough: until it has lasted, each poll reads again. */
+  /**
+   * The answer of one server is not enough: until the state has lasted for some time, each poll reads
+   * again.
+   */
   #isPurged(sequence: number): boolean {
     const nowMs = performance.now();
     if (this.#unfound.sequence !== sequence) this.#unfound = { sequence, sinceMs: nowMs };
@@ -172,7 +175,7 @@ class JetStreamKeyStore implements KeyStore {
     await this.#removeForgotten().catch(() => undefined); // The next revocation tries again.
   }
 
-  /** A revoked key does not change any more, so that no sequence is compared. */
+  /** A revoked key never changes again, so the sequence need not be compared. */
   async #removeForgotten(): Promise<void> {
     for (const { id } of findForgotten(this.#known, Date.now()).slice(-FORGOTTEN_MAX)) {
       await this.#link.ask('removing a revoked key', () => this.#keys.delete(id));

@@ -1,4 +1,4 @@
-/** A worker's way to the archive, which another process creates and writes. */
+/** A worker's access to the archive. Another process creates and writes the archive. */
 
 import type { HistoryView } from '../../info/archive/history-view.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../../ledger/ledger.ts';
@@ -6,9 +6,12 @@ import { describeEndFault, type EndFault, findEndFault } from '../records/ledger
 import { type Archive, openArchive } from './archive.ts';
 import { History } from './archived-history.ts';
 
-/** How often an archive is looked for that is not there yet or was replaced, and a new end compared. */
+/**
+ * How often the worker looks for an archive that does not exist yet or was replaced, and compares a new
+ * end with the ledger.
+ */
 const LOOK_MS = 1_000;
-/** At the start there may be no way to the ledger yet. */
+/** At the start, the ledger may not be reachable yet. */
 const NOT_COMPARED = new LedgerError('missing', 'it has not been compared with the ledger yet');
 
 export interface ArchiveLinkOptions {
@@ -27,7 +30,7 @@ export class ArchiveLink {
   #archive: Archive | undefined;
   /** Undefined unless the archive is of the ledger. */
   #history: History | undefined;
-  /** The last end that was found to be of the ledger. */
+  /** The last end of the archive that was found to be a block of the ledger. */
   #ownEnd: ChainPoint | undefined;
   #wasBeyond = false;
   #timer: NodeJS.Timeout | undefined;
@@ -61,7 +64,7 @@ export class ArchiveLink {
     }, LOOK_MS);
   }
 
-  /** An archive that was deleted and is built again has another file. */
+  /** An archive that was deleted and is built again is a new file. */
   async #leaveReplaced(): Promise<void> {
     const archive = this.#archive;
     if (archive === undefined || archive.isInPlace()) return;
@@ -99,8 +102,8 @@ export class ArchiveLink {
   }
 
   /**
-   * An archive that was the ledger's grew from it: while the ledger cannot be read it stays so, and where
-   * it is ahead of what this process has read of the ledger, until the next look.
+   * An archive that belonged to the ledger still belongs to it while the ledger cannot be read. The
+   * same holds until the next look if the archive is ahead of what this process has read of the ledger.
    */
   #isForgiven(fault: EndFault | Error): boolean {
     if (this.#ownEnd === undefined) return false;

@@ -47,7 +47,7 @@ export class Archive {
     readMarks: (market, span) => this.#withMarks(market, span, unpackMarks),
   });
   readonly reads: ReadCount = { marks: 0, changes: 0 };
-  /** The first time that is not 0, of an archive that begins with a height; 0 if it is not known. */
+  /** The first time that is not 0, and the first height of the archive for which it is valid; 0 if unknown. */
   #firstTime = 0;
   #firstTimeOfHeight = 0;
   /** The span in which a time was found last. */
@@ -60,7 +60,10 @@ export class Archive {
     this.#listings.update();
   }
 
-  /** What the archive holds now; to be called before the questions of a turn. */
+  /**
+   * Refreshes the range of the archive. To be called before the questions of each turn of the event
+   * loop.
+   */
   refresh(): ArchiveRange {
     this.#folder.refresh();
     const range = readRange(this.#folder.tables);
@@ -73,7 +76,7 @@ export class Archive {
     return range;
   }
 
-  /** The last span grows; all others stay as they are. */
+  /** Only the last span grows; other spans never change. */
   #forgetSpan(span: number): void {
     this.#times.delete(span);
     this.#marks.forget(span);
@@ -111,8 +114,8 @@ export class Archive {
   }
 
   /**
-   * The first time that can be asked about. The first blocks of a followed ledger have the time 0: they
-   * are written before the exchange has told one.
+   * The first time that a question may ask about. The first blocks of a followed ledger have the time
+   * 0: they are written before the exchange has sent its time.
    */
   firstTime(): number {
     const { first, head } = this.#range;
@@ -145,7 +148,7 @@ export class Archive {
     return this.#lastNotLater(this.#lastFound, time);
   }
 
-  /** Whoever asks for one time after the other mostly stays in a span. */
+  /** Consecutive times are mostly in the same span. */
   #isInSpan(span: number, time: number): boolean {
     const { first, head } = this.#range;
     const isKept = span >= spanOf(first) && span < spanOf(head.height);
@@ -239,7 +242,8 @@ export class Archive {
     const id = { addressRow, dexIndex };
     const { tables } = this.#folder;
     let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
-    // Found one by one: whoever asks may pause, and an open cursor would hold old pages meanwhile.
+    // Packs are found one by one: the caller may pause, and an open cursor would keep old pages from
+    // being reused.
     for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
       const reader = new VersionReader(id, pack, this.reads);
       while (reader.nextHeight <= to) {
@@ -257,7 +261,7 @@ export class Archive {
     return unpackDelegations(record, key, `the delegations of address ${addressRow}`);
   }
 
-  /** False if the archive's file was removed or replaced: what is read here does not grow any more. */
+  /** False if the archive's file was removed or replaced. The open file does not grow any more then. */
   isInPlace(): boolean {
     return this.#folder.isInPlace();
   }
@@ -278,7 +282,7 @@ export class Archive {
   }
 }
 
-/** Undefined if there is none, or its first image is not complete. */
+/** Undefined if there is no archive, or if its first image is not complete. */
 export async function openArchive(dataDirectory: string): Promise<Archive | undefined> {
   const folder = await openArchiveFolder(dataDirectory, { readOnly: true });
   if (folder === undefined) return undefined;

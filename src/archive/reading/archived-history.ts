@@ -1,4 +1,4 @@
-/** The archive as questions about the past see it. */
+/** The archive as the interface through which questions about the past read it. */
 
 import type { Address } from '../../exact/address.ts';
 import type {
@@ -89,7 +89,8 @@ export class History implements HistoryView {
     const known = this.#archive.findAddress(user);
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
-      // What an image holds was not changed by its block; earlier versions noted all of it as changed.
+      // An image contains the whole state, and its block has not changed it. Earlier versions of
+      // perpinfo noted all of it as changed.
       const isNoted = isImage(this.#archive.range, version.height);
       yield isNoted ? undefined : describeChange(version, market);
     }
@@ -144,7 +145,7 @@ class SizesSeen {
     const reduced: ReducedPosition[] = [];
     const { starts, cells } = version.positions;
     for (const start of starts) {
-      // Also what an image has without a cause.
+      // This includes positions of an image, which have no cause.
       if (cells[start + CELL.changedAt] !== version.height) continue;
       const market = cells[start + CELL.market];
       const before = this.#sizes.get(market) ?? 0;

@@ -1,20 +1,22 @@
 /**
- * Marks that were read from an archive, kept in memory by spans, since all accounts share them.
+ * A cache of marks that were read from an archive, by span. All accounts share the marks.
  *
- * Those of a height lie side by side: whoever asks for one mark mostly asks for others of that height,
- * and a cache miss for each takes longer than all the rest. The first mark that is asked for in a span of
- * a market is read alone: questions about random heights, and series with long steps, want no other.
+ * The marks of a height lie next to one another in memory: a question mostly needs several marks of a
+ * height, and a cache miss of the processor for each mark would take longer than the rest of the work.
+ * The first mark that is needed of a market in a span is read alone: questions about random heights,
+ * and series with long steps, need no other mark of that span.
  */
 
 import { placeInSpan, SPAN_HEIGHTS, spanOf } from '../records/height-spans.ts';
 
-/** Columns of all spans that are kept, used or not, two kilobytes each. */
+/** Columns of all cached spans, whether they are in use or not. Each takes two kilobytes. */
 const COLUMNS_KEPT_MAX = 16_384;
 const MARKETS_INITIAL = 8;
-/** In place of a column: of a market that was not asked for, and of one whose first mark was read alone. */
+/** The market has no column: no mark of it was needed yet. */
 const NO_COLUMN = -1;
+/** The market has no column: its first mark was read alone. */
 const ASKED_ONCE = -2;
-/** Spans that are kept at most: those of which single marks were read have no columns. */
+/** Maximum number of cached spans. A span of which only single marks were read has no columns. */
 const SPANS_KEPT_MAX = 2048;
 
 /** The marks of some markets in a span: a row for each height, a column for each market. */
@@ -77,9 +79,9 @@ export interface MarkReader {
 export class MarkCache {
   readonly #reader: MarkReader;
   readonly #spans = new Map<number, SpanMarks>();
-  /** Columns that all of them have room for. */
+  /** The columns that all spans together have room for. */
   #width = 0;
-  /** The span that was asked for last. */
+  /** The span that was used last. */
   #lastSpan = -1;
   #lastMarks = new SpanMarks();
 
@@ -122,7 +124,7 @@ export class MarkCache {
     this.#width += this.#lastMarks.width - before;
   }
 
-  /** The oldest go first, this one stays. */
+  /** The oldest spans are evicted first. The given span stays. */
   #makeRoom(span: number): void {
     for (const oldest of this.#spans.keys()) {
       if (this.#width < COLUMNS_KEPT_MAX) return;
@@ -130,7 +132,7 @@ export class MarkCache {
     }
   }
 
-  /** The marks of the span are to be read again. */
+  /** Drops the marks of the span, so that they are read again. */
   forget(span: number): void {
     this.#width -= this.#spans.get(span)?.width ?? 0;
     this.#spans.delete(span);

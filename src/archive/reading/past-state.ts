@@ -19,7 +19,7 @@ import type { DelegationList } from '../records/delegation-lists.ts';
 import { CELL, unpackLeverage } from '../records/position-cells.ts';
 import type { Archive } from './archive.ts';
 
-/** An account that was loaded, and its versions, to go on from. */
+/** An account that was loaded, and its versions, so that reading can continue from there. */
 interface LoadedAccount {
   readonly user: Address;
   readonly addressRow: number;
@@ -27,23 +27,26 @@ interface LoadedAccount {
   /** Reads the pack that holds the version at `foundAt`; undefined if there was no account. */
   reader: VersionReader | undefined;
   foundAt: number;
-  /** Where the archive ended then: later versions may be missing in the pack as it was read. */
+  /** Where the archive ended when the pack was read: the pack may lack later versions. */
   knownUntil: number;
   /** Where that pack begins. */
   packStart: number;
   /** The next pack; undefined until it is needed, null if there is none. */
   nextPack: VersionReader | null | undefined;
-  /** Its row in the state; 0 until a version was put there. */
+  /** The account's row in the state; 0 until a version was put there. */
   row: number;
 }
 
 export const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
-/** What rows are loaded into. It is used again: to allocate it takes longer than an answer. */
+/**
+ * The tables that rows are loaded into. They are used again, since allocating them takes longer than an
+ * answer.
+ */
 class PooledTables {
   readonly marks = new Table();
   readonly #empty = createState();
-  /** The states that share these rows, by the markets that theirs are made of. */
+  /** The states that share these rows, by their markets. */
   readonly #states = new WeakMap<MarketBook, State>();
 
   stateWith(listed: MarketBook): State {
@@ -56,7 +59,7 @@ class PooledTables {
     return state;
   }
 
-  /** Nothing is ever committed to it, so this removes every row. */
+  /** Nothing is ever committed to this state, so a rollback removes every row. */
   clear(): void {
     const { addresses, accounts, positions, delegations, modes } = this.#empty;
     for (const part of [modes, addresses, accounts, positions, delegations]) part.rollback();
@@ -69,7 +72,7 @@ const SPARE_MAX = 16;
 export class PastState implements PastView {
   readonly #archive: Archive;
   readonly #pooled: PooledTables;
-  /** Of the height, with what was loaded. */
+  /** The state at the height, with everything that was loaded. */
   #state: State;
   /** By market, the height whose mark was loaded last. */
   readonly #markHeights: number[] = [];
@@ -175,7 +178,8 @@ export class PastState implements PastView {
   #leavePack(account: LoadedAccount, next: VersionReader): void {
     const { height } = this.#state;
     const start = next.nextHeight;
-    // Packs of an account span about as many heights: this one is probably not the next.
+    // The packs of an account cover about the same number of heights each, so the height is probably
+    // not in the next pack.
     const isFar = height - start > start - account.packStart;
     account.foundAt = start;
     account.nextPack = undefined;

@@ -24,7 +24,7 @@ export const AMOUNT = {
 } as const;
 const AMOUNT_COUNT = 6;
 
-/** After the bits of the amounts: positions have changed too. */
+/** This bit comes after the bits of the amounts: positions have changed too. */
 const HAS_POSITIONS = 1 << AMOUNT_COUNT;
 
 /** Why a position changed: the types of events of the block, one bit each. */
@@ -40,7 +40,7 @@ export class AccountVersion {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
   readonly positions = new PositionCells();
 
-  /** Why this version's position is another one than that of the version before; 0 if it is not. */
+  /** Why the position differs from the position in the version before; 0 if it does not differ. */
   causesOf(position: number): number {
     const { cells } = this.positions;
     return cells[position + CELL.changedAt] === this.height ? cells[position + CELL.causes] : 0;
@@ -115,8 +115,8 @@ function packCells(
 }
 
 /**
- * Turns a version into the next one, value by value, and packs what differs. Used again for each change,
- * since millions of them are packed.
+ * Turns a version into the next one, value by value, and packs the differences. One object serves all
+ * changes, since millions of changes are packed.
  */
 export class VersionChange {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
@@ -148,8 +148,8 @@ export class VersionChange {
   }
 
   /**
-   * Takes the new amounts from `amounts`, and packs what has changed, if there is something to pack it
-   * into; false if nothing has changed.
+   * Takes the new amounts from `amounts`, and packs what has changed if a record is given. False if
+   * nothing has changed.
    */
   end(out: PackedWriter | undefined): boolean {
     const version = this.#version;
@@ -175,7 +175,7 @@ function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;
 }
 
-/** What was read: what a question costs. */
+/** Counts what was read, which determines the cost of a question. */
 export interface ReadCount {
   marks: number;
   changes: number;
@@ -191,7 +191,7 @@ export class VersionReader {
   readonly #reads: ReadCount | undefined;
   #nextHeight = 0;
 
-  /** What is read is added to `reads`. */
+  /** The counts of what is read are added to `reads`. */
   constructor(id: AccountId, { key, record }: ArchiveEntry, reads?: ReadCount) {
     this.#reads = reads;
     this.#in = new PackedReader(record, key, describePack(id));

@@ -1,4 +1,7 @@
-/** What the archive knows of an address, as a record: its row in the state, and where it has accounts. */
+/**
+ * The archive's record of an address: the row of the address in the state, and the dexes on which it
+ * has accounts.
+ */
 
 import { allocateRecord, checkRecord, seal } from './record-encoding.ts';
 

@@ -49,7 +49,9 @@ export function isInRange({ first, head, gaps }: ArchiveRange, height: number): 
   return !gaps.some(([from, to]) => height >= from && height <= to);
 }
 
-/** Whether the whole state was noted at a height, whose block was not seen. */
+/**
+ * Whether the archive has an image of the whole state at a height instead of the changes of its block.
+ */
 export function isImage(
   { first, firstImage = first, gaps }: ArchiveRange,
   height: number,

@@ -1,11 +1,13 @@
-/** How far an archive has come, for those who delete what it is made from. */
+/**
+ * The last height of an archive. Pruning needs it: blocks that are not archived yet must not be pruned.
+ */
 
 import type { Ledger } from '../../ledger/ledger.ts';
 import { readRange } from './archive-range.ts';
 import { openArchiveFolder } from './archive-tables.ts';
 import { findEndFault } from './ledger-match.ts';
 
-/** Undefined without an archive; 0 while it is empty, and if it is not of this ledger. */
+/** Undefined without an archive; 0 while the archive is empty, or if it belongs to another ledger. */
 export async function readArchivedHeight(
   data: string,
   ledger: Ledger,

@@ -4,7 +4,7 @@ import { LedgerError } from '../../ledger/ledger.ts';
 import { archiveFolder } from './archive-tables.ts';
 import { DamagedRecord } from './record-encoding.ts';
 
-/** The work on an archive; an error about a damaged record says how to get rid of it. */
+/** Does work on an archive. An error about a damaged record then says what to do. */
 export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -16,7 +16,7 @@ export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promi
   }
 }
 
-/** LMDB notices some damage to its own pages; its errors then begin so. */
+/** LMDB notices some damage to its pages. These are the beginnings of its errors. */
 const DRIVER_ERROR = /^MDB_(?:BAD_TXN|CORRUPTED|INCOMPATIBLE|INVALID|PAGE_NOTFOUND|PANIC)/;
 
 function isDamage(error: unknown): error is Error {

@@ -8,7 +8,7 @@ import { ADDRESS_BYTES, packAddress, unpackAddress } from './archive-tables.ts';
 import { PackedReader, PackedWriter } from './record-encoding.ts';
 
 export interface DelegationList {
-  /** As in the address's row: which events have named the delegations. */
+  /** The column DELEGATIONS_SEEN of the address's row. */
   readonly seen: number;
   readonly delegations: readonly {
     readonly validator: Address;

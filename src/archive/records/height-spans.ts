@@ -125,7 +125,7 @@ export function unpackMark(record: Buffer, key: Buffer, what: string, place: num
 }
 
 const HEAD_BYTES = 11;
-/** Differences that are wider than four bytes are kept as the marks themselves. */
+/** If a difference takes more than four bytes, the marks themselves are stored. */
 const WIDE = 8;
 
 function widthOf(differences: readonly number[]): number {

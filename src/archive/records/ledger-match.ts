@@ -1,6 +1,6 @@
 /**
- * Whether an archive is of a ledger: the block that it ends with must be the ledger's. Two ledgers may
- * share their first blocks, and with them their name.
+ * Whether an archive belongs to a ledger: the last block of the archive must be a block of the ledger.
+ * Two ledgers may share their first blocks, and therefore their id.
  */
 
 import { type Ledger, LedgerError } from '../../ledger/ledger.ts';
@@ -10,7 +10,7 @@ import { archiveFolder } from './archive-tables.ts';
 
 export interface EndFault {
   readonly reason: string;
-  /** True if the ledger is not there yet, and may come to hold the same block. */
+  /** True if the ledger has not reached that block yet, so that the archive may still belong to it. */
   readonly isBeyond: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function findEndFault(
   return { reason: `it ends at ${height}, which the ledger has not reached`, isBeyond: true };
 }
 
-/** To be asked after the block itself, which may be pruned meanwhile. */
+/** To be called after the block was looked up, since it may be pruned meanwhile. */
 async function isPruned(height: number, ledger: Ledger): Promise<boolean> {
   return height < (await ledger.base()).height;
 }
@@ -71,7 +71,7 @@ function refuse(fault: EndFault, data: string): LedgerError {
   );
 }
 
-/** Without the name of its folder, which is nobody else's business. */
+/** Without the path of the folder, which clients must not see. */
 export function describeEndFault({ reason }: EndFault): string {
   return `it is not of this ledger: ${reason}`;
 }

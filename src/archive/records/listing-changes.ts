@@ -1,6 +1,6 @@
 /**
- * Dexes, markets, the tiers that positions have of their own, and the auction change seldom: the archive
- * keeps their changes as JSON, and a reader holds all of them in memory.
+ * Dexes, markets, the own margin tiers of positions, and the auction change seldom. The archive stores
+ * their changes as JSON, and a reader loads all changes into memory.
  */
 
 import { formatAddress } from '../../exact/address.ts';
@@ -35,7 +35,7 @@ interface ListingChange {
   dexes?: readonly Dex[];
   /** Index and terms of new and changed markets. */
   markets?: readonly (readonly [index: number, terms: MarketTerms])[];
-  /** Margin tables that positions have of their own, and how many there were before them. */
+  /** New margin tables of single positions, and how many such tables there were before. */
   tierTables?: { readonly after: number; readonly added: readonly (readonly TierTerms[])[] };
   auction?: { recorded: DescribedAuction };
   isPartial?: boolean;
@@ -46,7 +46,7 @@ interface ListingChange {
 
 export interface KeptListing {
   readonly height: number;
-  /** Its mark prices are not those of the height. */
+  /** Its mark prices are not the marks at the height. */
   readonly markets: MarketBook;
   readonly auction: RecordedAuction;
   readonly isPartial: boolean;
@@ -58,10 +58,10 @@ interface KeptMode {
   readonly mode: string;
 }
 
-/** What a block may change without saying when. */
+/** Values that a block may change and whose height of change the state does not store. */
 interface ListedBefore {
   readonly isPartial: boolean;
-  /** The count of margin tables that positions have of their own. */
+  /** The count of margin tables of single positions. */
   readonly tierTables: number;
 }
 
@@ -69,7 +69,7 @@ export function listedIn({ isPartial, markets }: StateView): ListedBefore {
   return { isPartial, tierTables: markets.tierTables.count };
 }
 
-/** The change that the block at the state's height has made; with `isWhole`, everything there is. */
+/** The change that the block at the state's height has made; with `isWhole`, the whole listing. */
 export function findListingChange(
   state: StateView,
   before: ListedBefore,
@@ -102,7 +102,7 @@ function describeMode({ addresses, modes }: StateView, row: number): readonly [s
   return [formatAddress(addresses.addressOf(row)), modes.find(row) ?? ''];
 }
 
-/** Those that a block has changed; undefined if it has changed none. */
+/** The markets that a block has changed; undefined if it has changed no market. */
 function selectUniverses(
   universes: Universes,
   isNew: (changedAt: number) => boolean,
@@ -118,7 +118,7 @@ function selectUniverses(
 /** All listings of an archive, in order. */
 export class KeptListings {
   readonly #tables: ArchiveTables;
-  /** Of all heights: a number means the same table at each of them. */
+  /** The tables of all heights: a number means the same table at every height. */
   readonly #tierTables = new TierTables();
   readonly #listings: KeptListing[];
   /** By address, each height at which its mode has changed, in order. */
@@ -211,7 +211,7 @@ function applyMarkets(
   return new MarketBook(named ?? [...before.dexes], list, undefined, before.tierTables);
 }
 
-/** Tables that are known already are found again: a record of everything there is repeats them. */
+/** A record of the whole listing repeats tables that are known already: these are found again. */
 function addTierTables(known: TierTables, { tierTables }: ListingChange, height: number): void {
   if (tierTables === undefined) return;
   for (const [index, terms] of tierTables.added.entries()) {

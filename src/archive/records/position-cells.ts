@@ -12,7 +12,7 @@ import {
   tierTableOfTerms,
 } from '../../state/tables/columns.ts';
 
-/** What is held of a position, in this order. */
+/** The cells of a position, in this order. */
 export const CELL = {
   /** The position's terms without its market: see packLeverage. */
   leverage: 0,
@@ -26,12 +26,12 @@ export const CELL = {
   /** The height of its last change that is known, and the causes of that change. */
   changedAt: 8,
   causes: 9,
-  /** 1 if a change of it was read that nobody has taken yet. */
+  /** 1 if a change of the position was read and not taken yet. */
   isRead: 10,
-  /** Its row in the state that it is put into, or read from; 0 if that is not known. */
+  /** The row of the position in the state; 0 if it is not known. */
   row: 11,
 } as const;
-/** Those from leverage to fundingSinceChange are kept in the archive. */
+/** The archive stores the cells from leverage to fundingSinceChange. */
 export const ARCHIVED_CELLS = 7;
 
 /** More than twice any leverage. */
@@ -40,7 +40,7 @@ const TIER_TABLE = 2 ** 11;
 interface PackedLeverage {
   readonly leverage: number;
   readonly isIsolated: boolean;
-  /** The number of the position's own margin table; 0 if it has its market's. */
+  /** The number of the position's own margin table; 0 if the market's table applies. */
   readonly tierTable: number;
 }
 
@@ -100,7 +100,10 @@ export class PositionCells {
     return this.#starts[this.#markets.indexOf(market)] ?? -1;
   }
 
-  /** Where the cells of the position in a market start; one of zeros is added where there is none. */
+  /**
+   * Where the cells of the position in a market start. If there is no position, a position of zeros is
+   * added.
+   */
   findOrAdd(market: number): number {
     const markets = this.#markets;
     let end = markets.length;
@@ -114,7 +117,7 @@ export class PositionCells {
     return start;
   }
 
-  /** What the archive keeps of a position. */
+  /** The cells of a position that the archive stores. */
   archivedCells(start: number): number[] {
     return this.cells.slice(start, start + ARCHIVED_CELLS);
   }

@@ -76,7 +76,7 @@ export class PackedWriter {
     this.#length += bytes.copy(this.#bytes, this.#length);
   }
 
-  /** Adds what another one holds. */
+  /** Appends the contents of another writer. */
   append(other: PackedWriter): void {
     const { length } = other;
     while (this.#length + length > this.#bytes.length) this.#grow();

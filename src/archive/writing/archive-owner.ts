@@ -15,7 +15,7 @@ export class TakeoverError extends LedgerError {
   }
 }
 
-/** The token tells two archivers of the same process apart. */
+/** The token distinguishes two archivers in the same process. */
 export function createArchiveOwner(): OwnerEntry {
   return new OwnerEntry({ ...describeProcess(), token: randomUUID() });
 }

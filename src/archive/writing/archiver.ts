@@ -36,11 +36,14 @@ import { type AccountEffect, BlockEffects, numberAccount } from './block-effects
 import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './outdated-records.ts';
 
-/** Packs that are kept in memory after a flush, so that busy accounts are not read back. */
+/**
+ * Maximum number of packs that stay in memory after a flush, so that the packs of busy accounts are not
+ * read back.
+ */
 const PACKS_KEPT_MAX = 20_000;
 /** The image of a large ledger is written in transactions of this many addresses. */
 const IMAGE_ADDRESSES = 20_000;
-/** Room on the disk that a flush may take for each changed record, beside its bytes. */
+/** Room on the disk that a flush may take for each changed record, in addition to its bytes. */
 const RECORD_PAGE_BYTES = 4096;
 
 interface Put {
@@ -53,7 +56,7 @@ export interface ArchiverParts {
   readonly folder: ArchiveFolder;
   /** The name under which the archive was taken over. */
   readonly owner: OwnerEntry;
-  /** At the end of the archive, or anywhere if the archive is empty. */
+  /** A replica at the end of the archive, or at any height if the archive is empty. */
   readonly replica: Replica;
   /** What the archive holds; undefined if it is empty. */
   readonly range: ArchiveRange | undefined;
@@ -98,7 +101,7 @@ export class Archiver {
     return this.#range?.head.height !== this.height && this.height > 0;
   }
 
-  /** About how many bytes the next flush writes. */
+  /** The approximate number of bytes that the next flush writes. */
   get bytesPending(): number {
     return this.#bytesPending;
   }
@@ -247,7 +250,7 @@ export class Archiver {
     const puts = this.#puts.splice(0);
     const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
     await this.#folder.transact(bytes, () => {
-      // What another process has written is not in our memory.
+      // Our memory lacks what another process has written.
       requireArchiveOwner(this.#tables, this.#owner);
       for (const put of puts) put.apply();
       if (range !== undefined) putRange(this.#tables, range);
@@ -272,11 +275,14 @@ export class Archiver {
     }
   }
 
-  /** Forgets what held only before a height. What held just before it stays, since sums begin there. */
+  /**
+   * Removes versions that were replaced before a height. The version just before the height stays,
+   * since sums begin there.
+   */
   async forgetBefore(height: number): Promise<void> {
     if (this.#range === undefined || height <= this.#range.first) return;
     const gaps = this.#range.gaps.filter(([, to]) => to > height);
-    // The range first, so that no reader asks for what is removed.
+    // The range is written first, so that no reader asks for what is removed.
     await this.#commit({ ...this.#range, first: height, firstImage: 0, gaps });
     for (const removals of findRemovals(this.#tables, height - 1)) {
       await this.#folder.transact(0, () => {
@@ -286,8 +292,8 @@ export class Archiver {
   }
 
   /**
-   * Notes the whole state, as it is: for a ledger whose first blocks were pruned, or some that the
-   * archive has not seen. It is visible when all of it is written.
+   * Writes an image of the whole state, for a ledger whose first blocks were pruned, or whose blocks
+   * were pruned before they were archived. Readers see the image when all of it is written.
    */
   async noteImage(progress: (done: number, of: number) => void): Promise<void> {
     const { state } = this.#replica;

@@ -1,6 +1,6 @@
 /**
- * Whom the events of a block concern, and what only events tell: transfers, traded volume, and why a
- * position changed.
+ * Which accounts the events of a block concern, and what only the events say: transfers, traded volume,
+ * and why a position changed.
  */
 
 import type { Event, EventOf } from '../../events/event.ts';
@@ -26,7 +26,10 @@ export interface AccountEffect extends AccountId {
   isReplaced: boolean;
 }
 
-/** Why the block has changed the account's position in a market; 0 if no event is known to have. */
+/**
+ * Why the block has changed the account's position in a market; 0 if no event is known to have changed
+ * it.
+ */
 export function causesOf({ causes }: AccountEffect, market: number): number {
   for (let index = 0; index < causes.length; index += 2) {
     if (causes[index] === market) return causes[index + 1];
@@ -53,7 +56,7 @@ export class BlockEffects implements EventWatcher {
     this.#state = state;
   }
 
-  /** Only these two events may leave a position as it was without saying so. */
+  /** Of all events, only these two may name a position without changing it. */
   before({ type, fields }: Event): void {
     if (type === 'account') {
       const dexIndex = this.#state.markets.findDex(fields.dex);

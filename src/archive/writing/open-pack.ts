@@ -18,10 +18,10 @@ import { CELL, readCells } from '../records/position-cells.ts';
 import { PackedWriter } from '../records/record-encoding.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 
-/** A pack that has reached this size is complete. A reader reads half of one on average. */
+/** A pack that has reached this size is complete. A reader reads half of a pack on average. */
 const PACK_BYTES = 1024;
 
-/** Used for one change after the other. */
+/** The same object is used for every change. */
 const change = new VersionChange();
 
 export class OpenPack {
@@ -50,7 +50,7 @@ export class OpenPack {
     return this.#isDirty;
   }
 
-  /** The account's rows after the state's last block become the next version, if they are new. */
+  /** The account's rows after the state's last block become the next version, if they have changed. */
   add(state: StateView, effect: AccountEffect): void {
     const account = findAccount(state, this.id.addressRow, this.id.dexIndex);
     if (account === 0) return;
@@ -98,7 +98,7 @@ export class OpenPack {
     }
   }
 
-  /** The next pack, with all of the last version. */
+  /** Starts the next pack, which begins with the whole last version. */
   #startPack(): void {
     if (this.#isDirty) this.#finished.push(this.#current());
     this.#out.clear();
@@ -122,13 +122,16 @@ export class OpenPack {
   }
 }
 
-/** Before its first version an account held nothing: what it begins with counts as transferred to it. */
+/**
+ * Before its first version an account was empty: the value of the first version counts as transferred
+ * to it.
+ */
 function openingTransfers(state: StateView, account: number, effect: AccountEffect): Exact {
   if (!effect.isReplaced) return effect.transfers;
   return accountFigures(state, account).summary.accountValue;
 }
 
-/** The account's rows as a version, without what only events tell. */
+/** The account's rows as a version, without what only events say. */
 export function versionOf(state: StateView, account: number): AccountVersion {
   const version = new AccountVersion();
   version.height = state.height;

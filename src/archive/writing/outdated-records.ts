@@ -1,4 +1,7 @@
-/** Finds what an archive need not keep: everything that held only before a height. */
+/**
+ * Finds the outdated records of an archive: those that are only needed for heights before a given
+ * height.
+ */
 
 import {
   type ArchiveTables,
@@ -13,7 +16,9 @@ const REMOVALS_PER_TRANSACTION = 10_000;
 /** Removes one record; to be called in a transaction. */
 export type Removal = () => void;
 
-/** Batches of removals. What held at the height stays, also if it was written long before. */
+/**
+ * Batches of removals. A record that is valid at the height stays, even if it was written long before.
+ */
 export function* findRemovals(tables: ArchiveTables, height: number): Generator<Removal[]> {
   let batch: Removal[] = [];
   for (const removal of listRemovals(tables, height)) {

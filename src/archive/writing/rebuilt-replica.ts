@@ -1,6 +1,7 @@
 /**
- * The ledger's state where an archive ends, from the archive's own records. An archiver that paused goes
- * on from it if the snapshots that lead there were deleted meanwhile, and the blocks after it were not.
+ * Rebuilds the ledger's state at the end of an archive from the archive's records. An archiver that was
+ * stopped for a while continues from this state if the snapshots before it were deleted and the blocks
+ * after it were not.
  */
 
 import { Replica } from '../../replica/replica.ts';
@@ -34,7 +35,7 @@ export function rebuildReplica(archive: Archive, later: StateView): Replica {
   return new Replica(state, head);
 }
 
-/** All but accounts, delegations and modes. */
+/** Everything except accounts, delegations and modes. */
 function listState(archive: Archive, height: number): State {
   const { markets: listed, auction, isPartial, universes } = archive.listingAt(height);
   const marks = new Table(listed.markets.length + 1);

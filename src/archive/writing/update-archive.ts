@@ -1,4 +1,7 @@
-/** Keeps an archive up to date: from where it ends, block by block, until the signal. */
+/**
+ * Keeps an archive up to date: adds the ledger's blocks from the end of the archive on, until the
+ * signal.
+ */
 
 import { CHAIN_START } from '../../ledger/hash-chain.ts';
 import { LedgerError, type StoredBlock } from '../../ledger/ledger.ts';
@@ -18,16 +21,19 @@ import { rebuildReplica } from './rebuilt-replica.ts';
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
 /**
- * The same while the archive catches up, which is when so many blocks are read at once: nobody waits for
- * one of them, and each flush writes the newest pack of every account that has changed.
+ * The same while the archive catches up, which shows in large batches of blocks. No question needs
+ * these blocks soon, and each flush writes the newest pack of every account that has changed.
  */
 const CATCH_UP_FLUSH_MS = 10_000;
 const CATCH_UP_BLOCKS = 64;
-/** Bytes of blocks after which what they changed is written at once. */
+/** After blocks of so many bytes, their changes are written at once. */
 const FLUSH_BYTES = 32 << 20;
-/** The same of accounts: a funding event names one in 70 bytes, and its pack takes 30 times as many. */
+/**
+ * The same for changed accounts: a funding event names an account in 70 bytes, and the account's pack
+ * takes 30 times as much.
+ */
 const FLUSH_ACCOUNTS = 20_000;
-/** How often old versions are looked for. */
+/** How often the archive looks for old versions to remove. */
 const RETENTION_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -36,7 +42,7 @@ export interface KeepOptions {
   readonly storage: Storage;
   readonly days: number | undefined;
   readonly signal: AbortSignal;
-  /** Ends at the ledger's head of this moment instead of following it. */
+  /** Ends at the current head of the ledger instead of following the ledger. */
   readonly isOnce?: boolean;
   warn(message: string): void;
   /** Called after each write with the last height that is in the archive, and the ledger's. */
@@ -153,7 +159,7 @@ class Keeper {
   }
 
   async #open(): Promise<Archiver> {
-    // First of all, so that nobody else changes what is read next.
+    // The archive is taken over first, so that no other process changes what is read next.
     await this.#folder.transact(0, () => takeOverArchive(this.#folder.tables, this.#owner));
     const range = readRange(this.#folder.tables);
     if (range === undefined) return this.#begin();
@@ -167,7 +173,7 @@ class Keeper {
     return new Archiver({ folder: this.#folder, owner: this.#owner, replica, range });
   }
 
-  /** Whoever deletes such an archive cannot build all of it again. */
+  /** An archive with such heights cannot be built again completely once it is deleted. */
   async #warnOfUnreplayable(range: ArchiveRange): Promise<void> {
     const { storage, warn } = this.#options;
     const unreplayable = describeUnreplayable(range, await storage.ledger.base());
@@ -215,7 +221,7 @@ class Keeper {
   }
 
   async #begin(): Promise<Archiver> {
-    // What is there without a range is the rest of an image that was interrupted.
+    // Records without a range are the rest of an image whose writing was interrupted.
     await this.#folder.transact(0, () => {
       requireArchiveOwner(this.#folder.tables, this.#owner);
       for (const [name, table] of Object.entries(this.#folder.tables)) {
@@ -229,7 +235,10 @@ class Keeper {
     return this.#noteImage(undefined);
   }
 
-  /** The ledger was pruned, and nothing leads to the archive's end: what is in between is lost. */
+  /**
+   * The ledger was pruned, and the state at the archive's end cannot be restored: the heights in
+   * between are lost.
+   */
   #beginAgain(range: ArchiveRange): Promise<Archiver> {
     const { warn } = this.#options;
     warn(
@@ -263,7 +272,7 @@ class Keeper {
   }
 }
 
-/** Flushes also while no block comes. */
+/** Flushes regularly, even while no block arrives. */
 class IdleFlush {
   readonly #timer: NodeJS.Timeout;
   readonly #failure = new AbortController();
@@ -280,7 +289,7 @@ class IdleFlush {
     return this.#failure.signal;
   }
 
-  /** Throws what a flush failed with. */
+  /** Throws the error of a flush that failed. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#last;

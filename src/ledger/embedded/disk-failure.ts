@@ -25,7 +25,7 @@ const REFUSALS: readonly unknown[] = [
 const { ENOSPC, EDQUOT, EINVAL } = constants.errno;
 const NO_SPACE: readonly unknown[] = ['ENOSPC', 'EDQUOT', ENOSPC, EDQUOT];
 
-/** Whether nothing can be written there: for want of permission or of space. */
+/** Whether the process cannot write there, because it lacks the permission or the disk is full. */
 export function isUnwritable(error: unknown): boolean {
   const { code } = error as DriverError;
   return REFUSALS.includes(code) || NO_SPACE.includes(code);
@@ -36,14 +36,17 @@ export function isInvalidLock(error: unknown): boolean {
   return (error as DriverError).code === EINVAL;
 }
 
-/** "No space left on device; 0 bytes are free in ./data"; the second half only if it is known. */
+/**
+ * "No space left on device; 0 bytes are free in ./data". The second part is left out if it is not
+ * known.
+ */
 export function describeDiskFailure(
   reason: Error,
   folder: string,
   { readOnly = false } = {},
 ): string {
   if (REFUSALS.includes((reason as DriverError).code)) {
-    // Free space is not the problem here.
+    // The failure has another reason than free space.
     const what = reason.message.replace(/: Attempting to setup locks$/, '');
     return `${folder} cannot be ${readOnly ? 'read' : 'written to'}: ${what}`;
   }

@@ -37,7 +37,7 @@ export class EmbeddedLedger implements Ledger {
     this.store.refresh();
     const base = this.basePoint();
     if (height === base.height) return base;
-    if (height < base.height) return undefined; // An interrupted prune may have left the block.
+    if (height < base.height) return undefined; // The block may be left over from an interrupted prune.
     const value = this.store.readBlock(height);
     return value === undefined ? undefined : decodeRecord({ height, value });
   }
@@ -49,7 +49,7 @@ export class EmbeddedLedger implements Ledger {
       if (last === undefined) return;
       yield batch;
       start = last.height + 1;
-      // Yields to signals and sockets during a long read.
+      // The read yields, so that signals and sockets are served during a long read.
       await nextTurn();
     }
   }

@@ -45,7 +45,7 @@ function ownerPlace(store: LedgerStore, changes: LedgerChanges): EntryPlace {
 
 /** A ledger that gets the blocks of a backup. */
 export interface RestoringWriter extends LedgerWriter {
-  /** From here to the end of the restore, nobody else can open the ledger, also after a crash. */
+  /** Until the end of the restore no other process can open the ledger, not even after a crash. */
   startRestore(): Promise<void>;
   endRestore(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
   #isFlushed = true;
   readonly #owner = new OwnerEntry(describeProcess());
 
-  /** In one transaction, so that of two concurrent writers exactly one succeeds. */
+  /** Takes the ledger in one transaction, so that of two concurrent writers exactly one succeeds. */
   async register(): Promise<void> {
     const { store } = this;
     const owner = await store.transact((changes) => {
@@ -120,7 +120,8 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
     try {
-      // The base first: blocks below it count as dropped, so a crash after this is harmless.
+      // The base is written first: blocks below the base count as dropped, so a crash after this is
+      // harmless.
       if (height > this.basePoint().height) {
         await store.transact((changes) => changes.putMeta(META_BASE, encodePoint(point)));
       }
@@ -178,7 +179,7 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     if (this.#isFlushed) await super.close();
   }
 
-  /** Best effort: the next writer also checks whether this process has ended. */
+  /** A failure is ignored: the next writer checks whether this process has ended. */
   async #unregister(): Promise<void> {
     const { store } = this;
     try {

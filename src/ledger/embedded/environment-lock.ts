@@ -1,5 +1,6 @@
 /**
- * Lets one process at a time open an LMDB environment or commit to it.
+ * A mutex between processes: one at a time may open an LMDB environment or commit to it. Unlike the
+ * ownership of a ledger, it is locked for moments only.
  *
  * A process that opens an environment reads which transaction is the last, and a moment later sets that
  * for all processes. A commit in between would be undone, although it was acknowledged. (Fixed in LMDB
@@ -68,12 +69,15 @@ export class EnvironmentLock {
     }
   }
 
-  /** Why there is no lock: this process cannot write there. A reader then sets nothing for others. */
+  /**
+   * Why there is no lock: this process cannot write to the folder. Without the permission to write, it
+   * cannot change what other processes see.
+   */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** Waits until no other process holds the lock, and holds it until the work is done. */
+  /** Waits for the lock, and releases it when the work is done. */
   runExclusive<T>(work: () => T | Promise<T>): Promise<T> {
     const running = this.#previous.then(() => this.#runLocked(work));
     this.#previous = running.catch(() => undefined);
@@ -90,7 +94,7 @@ export class EnvironmentLock {
     return result as T;
   }
 
-  /** The same, for work that does not wait, in a process that has no other under way. */
+  /** The same for synchronous work, in a process that does no other work under the lock. */
   runExclusiveSync<T>(work: () => T): T {
     if (this.#environment === undefined) return work();
     let result: T | undefined;

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { syncFolder } from './durable-file.ts';
 
-/** Nobody but its user, whatever the umask is. */
+/** Only the user of this process has access, whatever the umask is. */
 const PRIVATE_FOLDER = 0o700;
 /** The permissions of other users. */
 const OTHERS = 0o077;
@@ -15,7 +15,7 @@ export function findOpenFolder(folder: string): string | undefined {
   return stat?.isDirectory() === true ? describeOpen(folder, stat) : undefined;
 }
 
-/** The same of a file, such as a backup. */
+/** The same for a file, such as a backup. */
 export function findOpenFile(file: string): string | undefined {
   const stat = tryStat(file);
   return stat?.isFile() === true ? describeOpen(file, stat) : undefined;

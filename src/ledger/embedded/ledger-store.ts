@@ -1,6 +1,6 @@
 /**
- * The port beneath the embedded ledger: a database of two tables and a guard. LMDB implements
- * it (lmdb-ledger-store.ts), and in the tests a simulated disk that fails.
+ * The port for storing the embedded ledger: a database of two tables and a guard. LMDB implements the
+ * port (lmdb-ledger-store.ts); in tests, a simulated disk that fails implements it.
  *
  *   blocks  height -> 32 bytes of hash, then the line
  *   meta    "base"   -> the height (8 bytes, big-endian) and hash before the first block

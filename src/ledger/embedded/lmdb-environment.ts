@@ -83,7 +83,7 @@ export class LmdbFolder<V> {
     return this.#lock.runExclusive(work);
   }
 
-  /** The same, for work that does not wait, in a process that has no other under way. */
+  /** The same for synchronous work, in a process that does no other work under the lock. */
   writeAtOnce<T>(work: () => T): T {
     return this.#lock.runExclusiveSync(work);
   }
@@ -104,7 +104,8 @@ export class LmdbFolder<V> {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // Whoever closes it last destroys its locks: another process must not open it meanwhile.
+    // The last process that closes the environment destroys its locks. No other process may open it at
+    // that moment.
     await this.#lock.runExclusive(() => this.environment.close());
     this.#presence.leave();
     await this.#lock.close();

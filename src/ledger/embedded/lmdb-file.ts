@@ -36,18 +36,18 @@ function readMetaPage(file: number, offset: number): MetaPage | undefined {
 
 /** Describes what is wrong with the file; undefined if LMDB can open it safely. */
 function findFault(file: number): string | undefined {
-  if (fstatSync(file).size === 0) return undefined; // Just created by another process.
+  if (fstatSync(file).size === 0) return undefined; // Another process has just created the file.
   const first = readMetaPage(file, 0);
   const second = first === undefined ? undefined : readMetaPage(file, first.pageBytes);
   if (first === undefined || second === undefined) return 'it is not a database of this version';
   const current = second.transaction > first.transaction ? second : first;
   const expected = (current.lastPage + 1) * current.pageBytes;
-  // Read last: while another process writes, the file grows before these pages are updated.
+  // The size is read last: while another process writes, the file grows before these pages are updated.
   const { size } = fstatSync(file);
   return size < expected ? `it has ${size} bytes, expected at least ${expected}` : undefined;
 }
 
-/** Throws if LMDB must not open the file; a missing one is fine. */
+/** Throws if LMDB must not open the file. A missing file is allowed. */
 export function checkDatabaseFile(path: string): void {
   if (!existsSync(path)) return;
   const file = openSync(path, 'r');

@@ -108,7 +108,7 @@ class LmdbLedgerStore implements LedgerStore {
   }
 }
 
-/** Fills the pages: without the hint, each one that is split leaves two half empty. */
+/** The hint fills the pages: without the hint, LMDB splits a full page into two half empty pages. */
 function putLast(blocks: Database<Buffer, number>, height: number, value: Buffer): void {
   // The driver's types have options of a put that waits, but not of one in a conditional batch.
   const put: (key: number, value: Buffer, options: object) => unknown = blocks.put.bind(blocks);

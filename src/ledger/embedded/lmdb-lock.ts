@@ -17,7 +17,8 @@ export function makeLockFile(folder: string): void {
   const draft = `${file}.${randomUUID()}`;
   try {
     writeFileSync(draft, Buffer.alloc(LOCK_BYTES), { flag: 'wx' });
-    // Linked into place: another process may have created and mapped it meanwhile.
+    // A link does not replace an existing file: another process may have created and mapped it
+    // meanwhile.
     linkSync(draft, file);
   } catch (error) {
     // LMDB handles anything else: it can read a read-only folder without a lock file.

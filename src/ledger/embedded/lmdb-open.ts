@@ -1,9 +1,10 @@
 /**
  * Opens an environment of LMDB, also while other processes open and close it.
  *
- * Whoever closes an environment last destroys its locks. A process that opens it at that moment takes the
- * locks for valid ones, and its first transaction fails. The driver then leaves the environment open, and
- * as long as anybody has it open, nobody makes new locks: so it is closed here before the next attempt.
+ * The last process that closes an environment destroys its locks. A process that opens the environment
+ * at that moment believes that the locks are valid, and its first transaction fails. The driver then
+ * leaves the environment open, and no process makes new locks while the environment is open. So the
+ * environment is closed here before the next attempt.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +12,10 @@ import type { RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
 import { isInvalidLock } from './disk-failure.ts';
 
 const OPENINGS_MAX = 50;
-/** Between two attempts, on average; at random, so that processes do not stay in each other's way. */
+/**
+ * The mean pause between two attempts. The pause is random, so that two processes do not collide again
+ * and again.
+ */
 const PAUSE_MS = 10;
 
 /** `openAsClass` is not documented, so it may be missing in another version (docs/internals/private-hooks.md). */

@@ -19,7 +19,7 @@ const NAME = /^(\d+)-(\d+)$/;
 /** For systems without process namespaces. */
 const NO_NAMESPACE = '0';
 
-/** The namespace in a socket's name; undefined if it is not the name of one of ours. */
+/** The namespace in a socket's name; undefined if the name has another form. */
 function namespaceOf(name: string): string | undefined {
   return NAME.exec(name)?.[1];
 }
@@ -33,7 +33,7 @@ function listenOnSocket(socketPath: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', reject);
-    // Exclusive: a worker of a cluster would otherwise listen through its primary.
+    // `exclusive`, since a worker of a cluster would otherwise listen through its primary.
     server.listen({ path: socketPath, exclusive: true }, () => resolve(server));
     server.unref();
   });
@@ -68,7 +68,7 @@ function listSockets(folder: string): Dirent[] {
   }
 }
 
-/** A socket left behind is harmless: the next process finds that it refuses connections. */
+/** A socket of an ended process is harmless: the next process finds that it refuses connections. */
 function removeQuietly(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -91,7 +91,7 @@ export class Presence {
     this.#users = path.join(folder, USERS);
   }
 
-  /** By folder: a process that enters one several times has one socket. */
+  /** By folder: a process that enters the same folder several times has one socket there. */
   static readonly #entered = new Map<string, Presence>();
 
   /** Never fails: in a read-only folder this process sees others, but they do not see it. */
@@ -140,8 +140,9 @@ export class Presence {
   }
 
   /**
-   * Whether one in another namespace is still running that is not later. If two announced themselves
-   * within a tick of the clock, one may have looked before the other was visible: both get true.
+   * Whether a process of another namespace is still running that did not come later. If two processes
+   * announced themselves within a tick of the clock, one may have looked before the other was visible:
+   * both get true.
    */
   hasEarlierElsewhere(): Promise<boolean> {
     return this.#hasAlive((name, order) => order <= 0 && namespaceOf(name) !== this.#namespace);

@@ -7,7 +7,7 @@
 
 import { type FSWatcher, watch } from 'node:fs';
 
-/** While no notification came for the last change that was found. */
+/** The pause while no notification came for the last change that was found. */
 const POLL_MS = 5;
 const POLL_NOTIFIED_MS = 50;
 
@@ -27,7 +27,7 @@ export class WriteWatch {
     });
   }
 
-  /** Resolves when the file has been written to, and after a pause at the latest. */
+  /** Resolves when the file has been written to, or after a pause. */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#isWritten) await this.#pause(signal);
     this.#wasNotified = this.#isWritten;
@@ -47,7 +47,7 @@ export class WriteWatch {
     });
   }
 
-  /** The file had something new after the last wait. */
+  /** To be called if the file had new content after the last wait. */
   noteFound(): void {
     this.#pauseMs = this.#wasNotified ? POLL_NOTIFIED_MS : POLL_MS;
   }
@@ -57,7 +57,7 @@ export class WriteWatch {
   }
 }
 
-/** Undefined where files cannot be watched, or too many are. */
+/** Undefined if the system cannot watch files, or watches too many files already. */
 function watchFile(file: string, written: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(file, { persistent: false }, written);

@@ -17,7 +17,7 @@ const HASH = 'Perpinfo-Hash';
 const PREVIOUS = 'Perpinfo-Previous';
 const ENCODING = 'Perpinfo-Encoding';
 const DEFLATE = 'deflate';
-/** Reserved for the headers in a message of maximum size. */
+/** Bytes that are reserved for the headers in a message of maximum size. */
 const HEADERS_BYTES_MAX = 1024;
 /** The largest possible --block-bytes-max: limits the size that a damaged message inflates to. */
 const LINE_BYTES_MAX = 1 << 30;

@@ -9,7 +9,7 @@ import type { ChainPoint } from '../ledger.ts';
 import type { NatsLink } from './nats.ts';
 
 const KEY = 'written';
-/** Attempts at raising it, while others raise it too. */
+/** Maximum attempts at raising the note while other processes raise it too. */
 const TRIES_MAX = 5;
 
 /** A point as the bucket stores it. */
@@ -47,13 +47,13 @@ export class HeadNote {
     return this.#link.ask('reading the noted head', () => this.#bucket.get(KEY));
   }
 
-  /** Also lowers it: for a writer that has just opened the ledger. */
+  /** Sets the note, and may lower it: for a writer that has just opened the ledger. */
   async set(point: ChainPoint): Promise<void> {
     const text = formatPoint(point);
     await this.#link.ask('noting the head', () => this.#bucket.put(KEY, text));
   }
 
-  /** Never lowers it: writers and replicas note what they know, in any order. */
+  /** Raises the note, and never lowers it: writers and replicas note what they know, in any order. */
   async raise(point: ChainPoint): Promise<void> {
     for (let tries = 1; ; tries++) {
       const entry = await this.#readEntry();

@@ -24,7 +24,7 @@ export const BASE_KEY = 'base';
 const READ_RETRY_MS = 15_000;
 /** Attempts at reading the first block, which retention may drop at any moment. */
 const BASE_TRIES_MAX = 20;
-/** Between attempts at reading what a server does not have yet. */
+/** The pause between attempts at reading what a server does not have yet. */
 const HEAD_RETRY_MS = 100;
 /** How long a height is cached. */
 const HEIGHT_TTL_MS = 250;
@@ -83,7 +83,7 @@ export class JetStreamLedger implements Ledger {
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
-      // A prune may have dropped it since, or a lagging server has answered.
+      // A prune may have dropped the block since, or a lagging server has answered.
       if (hasGaps(state) || performance.now() - startedMs > GRACE_MS) {
         throw missingBlock(state.last_seq, state.last_seq);
       }
@@ -91,7 +91,7 @@ export class JetStreamLedger implements Ledger {
     }
   }
 
-  /** Cached, to send NATS only a few requests a second. */
+  /** The height is cached, so that NATS gets only a few requests a second. */
   async height(): Promise<number> {
     this.#requireConnection();
     const nowMs = performance.now();
@@ -150,7 +150,10 @@ export class JetStreamLedger implements Ledger {
     }
   }
 
-  /** Undefined if a server does not know it, although it was read before; throws if that is final. */
+  /**
+   * Undefined if a server does not know the stream, although it was read before. Throws if that is
+   * final.
+   */
   async #findStream(isFinal: boolean): Promise<StreamInfo | undefined> {
     try {
       return await this.streamInfo();

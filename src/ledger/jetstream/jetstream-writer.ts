@@ -24,7 +24,10 @@ const WRITER_KEY = 'writer';
 /** The longest time after an append until the head is noted. */
 const NOTE_MS = 2_000;
 const OPEN_RETRY_MS = 200;
-/** How long a loss has to last: a server that was paused may still answer as the leader that it was. */
+/**
+ * How long a loss must last before it is believed: a server that was paused may still answer as if it
+ * were the leader.
+ */
 const LOSS_MS = 5_000;
 
 class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
@@ -63,7 +66,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     }
   }
 
-  /** An error if the stream has lost blocks that were written to it, as its servers tell it now. */
+  /** An error if, according to its servers, the stream has lost blocks that were written to it. */
   async #findLoss(): Promise<LedgerError | undefined> {
     const written = (await this.#note.read())?.height ?? 0;
     const { state } = await this.streamInfo();
@@ -102,7 +105,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     this.#noteSoon();
   }
 
-  /** In the background: a stream drops its last block much later, after its max_age. */
+  /** The head is noted in the background: a stream drops its last block much later, after its max_age. */
   #noteSoon(): void {
     if (this.#isClosed || this.#noteTimer !== undefined) return;
     this.#noteTimer = setTimeout(() => {
@@ -131,7 +134,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     if (height === this.#publisher.head.height) this.#publisher.restartAt(point);
   }
 
-  /** The base first: an emptied stream no longer has the hash of its last block. */
+  /** The base is written first: an emptied stream no longer has the hash of its last block. */
   async #purge(point: ChainPoint): Promise<void> {
     const { name, manager } = this.link;
     const seq = point.height + 1;

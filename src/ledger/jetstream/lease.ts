@@ -1,7 +1,7 @@
 /**
  * A lease in a key-value bucket: one process holds and renews it, and it expires if it is not renewed.
- * No clocks are compared: a contender watches whether the entry still changes.
- * Advisory: the expected sequence is what keeps two writers apart.
+ * No clocks are compared: a process that wants the lease watches whether the entry still changes. The
+ * lease is advisory: the expected sequence of each publish is what keeps two writers apart.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -39,7 +39,7 @@ function statusOf(holder: LeaseHolder): ProcessStatus {
   if (holder.host !== hostname()) return 'unknown';
   const status = processStatus(holder);
   if (status !== 'running' || holder.pid !== process.pid) return status;
-  // A token not held is left over from a lease taken or released during an outage.
+  // Any other token is left over from a lease that was taken or released during an outage.
   return heldTokens.has(holder.token) ? 'running' : 'ended';
 }
 

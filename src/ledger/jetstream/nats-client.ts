@@ -54,7 +54,7 @@ function readSettingFile(flag: string, file: string): Buffer {
     const message = `cannot read the file of ${flag}: ${(error as Error).message}`;
     throw new LedgerError('missing', message, { cause: error });
   }
-  // The client would take it for no file at all, and trust the system's authorities instead.
+  // The client would treat an empty file as no file, and trust the system's authorities instead.
   if (bytes.length === 0) throw new LedgerError('missing', `the file of ${flag} is empty: ${file}`);
   return bytes;
 }

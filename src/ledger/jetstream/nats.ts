@@ -52,7 +52,7 @@ export async function failAfter(delayMs: number, message: string): Promise<never
 export interface IdleTimer {
   /** A message has arrived. */
   reset(): void;
-  /** No more are waited for. */
+  /** To be called when no more messages are expected. */
   cancel(): void;
 }
 
@@ -99,7 +99,7 @@ export class NatsLink {
     if (this.connection.isClosed()) return;
     this.#noteServers();
     this.connection.setServers([...this.#serversSeen]);
-    // Rejects if the connection is being closed, which is as good.
+    // The call rejects if the connection is being closed, which has the same effect.
     this.connection.reconnect().catch(() => undefined);
   }
 
@@ -208,7 +208,7 @@ export class NatsLink {
     }
   }
 
-  /** A bug is returned as it is. */
+  /** A bug is returned unchanged. */
   toLedgerError(what: string, error: unknown): unknown {
     if (error instanceof LedgerError || isBug(error)) return error;
     const { message } = error as Error;
@@ -251,7 +251,7 @@ export class NatsLink {
   async #readMessageDirectly(seq: number): Promise<StoredMessage | undefined> {
     try {
       const { config } = await this.untilInterrupted(this.manager.streams.info(this.name));
-      // Without it, direct gets are never answered.
+      // Without this option, servers never answer direct gets.
       if (!config.allow_direct) return undefined;
       for (let asked = 0; asked < DIRECT_GETS_MAX; asked++) {
         const reading = this.manager.direct.getMessage(this.name, { seq });

@@ -12,7 +12,7 @@ export interface EntryPlace {
 export class OwnerEntry {
   readonly #name: string;
 
-  /** The token tells owners of the same process apart. */
+  /** The token distinguishes owners in the same process. */
   constructor(identity: ProcessIdentity & { readonly token?: string }) {
     this.#name = JSON.stringify(identity);
   }
@@ -25,7 +25,7 @@ export class OwnerEntry {
     return undefined;
   }
 
-  /** Takes the entry from whoever owns it. */
+  /** Takes the entry even if its owner is running. */
   takeOver(place: EntryPlace): void {
     place.write(Buffer.from(this.#name));
   }

@@ -1,4 +1,4 @@
-/** Lets one process at a time write a file: a lock file beside it names the process. */
+/** Ownership of a file: a lock file with the name FILE.lock names the process that may write FILE. */
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { LedgerError } from '../ledger.ts';
@@ -31,7 +31,7 @@ export class OwnerFile {
   #tryTake(): boolean {
     try {
       writeFileSync(this.#draft, this.#identity);
-      // Linked into place, so that it is never there without its content.
+      // The lock is created by a link, so that it never exists without its content.
       linkSync(this.#draft, this.#lock);
       return true;
     } catch (error) {
@@ -46,7 +46,7 @@ export class OwnerFile {
     const owner = this.#readOwner(this.#lock);
     if (owner === undefined) return;
     if (attempt === ATTEMPTS_MAX || !isEnded(owner)) throw this.#busyError(file, owner);
-    // Moved away first: another process may have taken the lock in the meantime.
+    // The lock is moved away first: another process may have taken it meanwhile.
     renameSync(this.#lock, this.#draft);
     const isSame = JSON.stringify(this.#readOwner(this.#draft)) === JSON.stringify(owner);
     if (!isSame) linkSync(this.#draft, this.#lock);
@@ -59,7 +59,7 @@ export class OwnerFile {
       return JSON.parse(readFileSync(lock, 'utf8')) as ProcessIdentity;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      // After a power cut it may be empty; after another user's run, unreadable.
+      // The lock may be empty after a power cut, and unreadable after a run of another user.
       const message =
         `${this.#lock} does not say which process holds it: ${(error as Error).message}. ` +
         'Delete it if no process is writing the file';
@@ -75,7 +75,7 @@ export class OwnerFile {
   }
 }
 
-/** A process of an earlier boot has ended; one of another container may be running. */
+/** A process of an earlier boot has ended. A process of another container may be running. */
 function isEnded(owner: ProcessIdentity): boolean {
   return processStatus(owner) === 'ended' || owner.boot !== describeProcess().boot;
 }

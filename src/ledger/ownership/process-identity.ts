@@ -38,7 +38,7 @@ function readStartTime(pid: number): string {
   }
 }
 
-/** "" on systems without such a file. */
+/** "" on systems without this file. */
 function readOrEmpty(read: () => string): string {
   try {
     return read().trim();

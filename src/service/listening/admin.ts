@@ -20,7 +20,10 @@ export interface AdminOptions {
 
 /** Posting to it saves a snapshot. */
 export const SNAPSHOT_PATH = '/snapshot';
-/** Maximum number of connections; further ones are closed. One program or two read the metrics. */
+/**
+ * Maximum number of connections; further connections are closed. Only one or two programs read the
+ * metrics.
+ */
 const CONNECTIONS_MAX = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
@@ -49,7 +52,7 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
 
 class AdminAnswers {
   readonly #options: AdminOptions;
-  /** Everybody who asks meanwhile gets this one. */
+  /** All requests that arrive meanwhile get the same answer. */
   #saving: Promise<SavedSnapshot> | undefined;
 
   constructor(options: AdminOptions) {
@@ -62,7 +65,7 @@ class AdminAnswers {
     if (method !== 'POST' || url !== SNAPSHOT_PATH) {
       return { status: 404, type: TEXT_TYPE, text: `GET /metrics\nPOST ${SNAPSHOT_PATH}\n` };
     }
-    // Only a page in a browser sends one, and none of ours does.
+    // Only a page in a browser sends this header, and our page never does.
     if (headers.origin !== undefined) {
       return { status: 403, type: TEXT_TYPE, text: 'not from a page\n' };
     }

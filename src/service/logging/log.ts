@@ -7,7 +7,7 @@ import type { LogSettings } from '../settings.ts';
 export const STANDARD_OUTPUT = 1;
 export const STANDARD_ERROR = 2;
 const UNWRITTEN_BYTES_MAX = 1 << 20;
-/** Between attempts to write what is buffered. */
+/** The pause between attempts to write the buffered lines. */
 const RETRY_MS = 100;
 
 export function createLog({ logLevel, logFormat }: LogSettings, fd = STANDARD_OUTPUT): Logger {

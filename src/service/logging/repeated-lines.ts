@@ -1,12 +1,13 @@
 /**
- * Log lines of a process that is started again and again: each is written once, and then every ten minutes
- * with the number of times that it was left out. Figures in it, such as free bytes, make it no other line.
+ * Log lines of a process that is restarted again and again. Each line is written once, and then every
+ * ten minutes with the number of times that it was left out. Lines that differ only in their numbers,
+ * such as free bytes, count as the same line.
  */
 
 import type { Logger } from 'pino';
 
 const AGAIN_MS = 600_000;
-/** Lines that are known at a time; a further one takes the place of the oldest. */
+/** Maximum number of lines that are remembered. A further line replaces the oldest. */
 const LINES_MAX = 100;
 
 interface KnownLine {

@@ -12,10 +12,10 @@ import { findOpenFolder } from '../../ledger/embedded/folder.ts';
 
 const LOOK_MS = 60_000;
 const GROWTH_MS = 6 * 3_600_000;
-/** A shorter time says nothing about a day. */
+/** The growth in a shorter time does not predict the growth of a day. */
 const SPAN_MS_MIN = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** What is left to somebody who hears of it. */
+/** The warning comes when so much time is left to react. */
 const DAYS_LEFT_MIN = 7;
 const FREE_BYTES_MIN = 256 << 20;
 const GIGABYTE = 1e9;
@@ -26,7 +26,7 @@ export interface DiskWatchOptions {
   warn?(message: string): void;
 }
 
-/** What a look at the folder has found. */
+/** The result of a look at the folder. */
 export interface DiskSample {
   /** By a clock that never goes back. */
   readonly atMs: number;
@@ -68,7 +68,7 @@ export class DiskWatch {
       const recent = this.#samples.filter(({ atMs }) => nowMs - atMs <= GROWTH_MS);
       this.#samples = [...recent, { atMs: nowMs, bytes, freeBytes }];
     } catch {
-      // A folder that is not there, or cannot be read, is reported by those who need it.
+      // A folder that is missing or unreadable is reported by the parts that need it.
       this.#samples = [];
     }
     this.#warn(nowMs);
@@ -88,7 +88,10 @@ export class DiskWatch {
   }
 }
 
-/** Has the log warned of the folder and its disk while the work is done, by one process of a service. */
+/**
+ * Watches the folder and its disk while the work is done, and warns in the log. Only one process of a
+ * service does that.
+ */
 export async function withDiskWarnings(
   { data }: { readonly data: string },
   log: Logger,

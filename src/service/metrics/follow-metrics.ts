@@ -21,7 +21,7 @@ export class FollowMetrics {
   readonly #registry: Registry;
   readonly #read: ReadReport;
 
-  /** `read` returns undefined if the ledger follows no exchange, or nobody reports. */
+  /** `read` returns undefined if the ledger follows no exchange, or no follower reports. */
   constructor(registry: Registry, read: ReadReport) {
     this.#registry = registry;
     this.#read = read;

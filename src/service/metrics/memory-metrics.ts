@@ -39,12 +39,15 @@ function parseRollup(text: string): PrivateMemory | undefined {
     const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
     return Number(kibibytes) * 1024;
   };
-  // Huge pages have lines of their own.
+  // Huge pages have separate lines.
   const memory = { clean: read('Private_Clean'), dirty: read('Private_Dirty') };
   return Number.isFinite(memory.clean + memory.dirty) ? memory : undefined;
 }
 
-/** By role, then by kind of page. `resident` stands for this process where the system tells no more. */
+/**
+ * By role, then by kind of page. On a system that does not report kinds, there is `resident` of this
+ * process only.
+ */
 type Totals = Map<ProcessRole, Partial<Record<keyof PrivateMemory | 'resident', number>>>;
 
 async function addUp(processes: Iterable<ServiceProcess>): Promise<Totals> {

@@ -173,7 +173,7 @@ export class Metrics implements Counters {
   setLedger(height: number, timeMs: number): void {
     this.#gauges.height.set(height);
     this.#gauges.time.set(timeMs / 1000);
-    // In the future while the ledger is ahead of the clock: its age is then below 0.
+    // While the ledger is ahead of the clock, its time is in the future and its age below 0.
     this.#monotonicTimeMs = performance.now() - (Date.now() - timeMs);
   }
 }

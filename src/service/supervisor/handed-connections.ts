@@ -1,7 +1,7 @@
 /**
- * The connections that the supervisor has handed to workers and that no worker has taken yet; there is at
- * most one for each worker. Node forgets it where the worker dies, or refuses it as the last one that
- * listened: it would stay open, and never be answered.
+ * The connections that the supervisor has handed to workers and that no worker has accepted yet: at
+ * most one for each worker. Node forgets such a connection if the worker dies, or if the last listening
+ * worker refuses it. The connection would then stay open and never be answered.
  */
 
 import type { Worker } from 'node:cluster';
@@ -53,7 +53,8 @@ export class HandedConnections {
     const handed = this.#handed.get(worker);
     if (ack === undefined || ack !== handed?.seq) return;
     this.#handed.delete(worker);
-    // Node keeps what is refused for the next worker: without one, nobody would ever take it.
+    // Node offers a refused connection to the next worker. Without another worker, no process would
+    // ever accept it.
     if (accepted !== true && this.#listening.size === 0) handed.handle.close();
   }
 

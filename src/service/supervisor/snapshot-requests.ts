@@ -1,4 +1,4 @@
-/** In the supervisor: what it asks of workers about snapshots, until they answer. */
+/** The supervisor's requests for snapshots that workers have not answered yet. */
 
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
 import type { SnapshotOutcome } from './worker-messages.ts';

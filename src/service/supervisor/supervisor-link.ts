@@ -43,7 +43,7 @@ export class SupervisorLink implements ChargeChannel {
     return this.#stop.signal;
   }
 
-  /** Tells the supervisor that this worker is ready for messages. */
+  /** Reports to the supervisor that this worker is ready for messages. */
   greet(): Promise<Welcome> {
     this.#send('hello');
     return this.#welcome;

@@ -108,7 +108,8 @@ export class Supervisor {
     worker.on('exit', (code, signalName) => end({ code, signal: signalName }));
     worker.on('error', (err) => {
       log.error({ worker: worker.process.pid, err }, 'a worker has an error');
-      // The system has started no process, for want of memory for instance: there is no exit to come.
+      // The system has not started a process, for example for lack of memory, so no exit event will
+      // come.
       if (worker.process.pid === undefined) end({ err });
     });
   }
@@ -125,7 +126,8 @@ export class Supervisor {
     try {
       this.#start();
     } catch (err) {
-      // For want of memory, the system starts no process: the others answer meanwhile.
+      // The system cannot start a process, for example for lack of memory. The other workers answer
+      // meanwhile.
       this.#options.log.error({ err }, 'a worker could not be started');
       this.#replace(0);
     }
@@ -152,7 +154,7 @@ export class Supervisor {
     }
   }
 
-  /** Has one of the workers save a snapshot: all have the same state. */
+  /** Asks one of the workers to save a snapshot: all workers have the same state. */
   async saveSnapshot(): Promise<SavedSnapshot> {
     const [worker] = this.#answering;
     if (worker === undefined) throw new Error('no worker has a state yet: try again later');

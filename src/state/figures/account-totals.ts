@@ -1,4 +1,7 @@
-/** The totals of an account, without the figures of each position: all that a series shows. */
+/**
+ * The totals of an account, without the figures of each position. A series of past values shows no
+ * more.
+ */
 
 import { add, type Exact } from '../../exact/decimal.ts';
 import type { StateView } from '../state.ts';

@@ -12,7 +12,7 @@ function equityBehind(account: AccountFigures, position: PositionFigures): Exact
   return subtract(equity, otherMaintenance);
 }
 
-/** Whether what backs the position is less than it must be. */
+/** Whether the equity that backs the position is below its maintenance margin. */
 export function isLiquidatable(account: AccountFigures, position: PositionFigures): boolean {
   return equityBehind(account, position) < position.maintenanceMargin;
 }

@@ -1,7 +1,8 @@
 /**
- * The fast path of figures.ts, which defines the figures: plain numbers without a bigint check at every
- * step, several times faster, for accounts whose amounts are so small that no sum can reach 2^53.
- * Accounts with billions of dollars are left to figures.ts. test/twin compares both with a naive one.
+ * The fast path of figures.ts, which defines the figures. It uses plain numbers without a bigint check
+ * at every step, and is several times faster. It serves accounts whose amounts are so small that no sum
+ * can reach 2^53; figures.ts serves accounts with billions of dollars. test/twin compares both with a
+ * naive implementation.
  *
  * The objects are reused for the next account, so callers must copy values that they keep.
  */
@@ -69,7 +70,7 @@ export class QuickFigures {
     return this.computeTotals(state, account) && this.#computeRatios();
   }
 
-  /** The same without each position's return and liquidation price. */
+  /** The same without the return on equity and the liquidation price of each position. */
   computeTotals(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);
@@ -100,7 +101,10 @@ export class QuickFigures {
     return this.positions[this.positionCount++];
   }
 
-  /** Adds a position to the account's sums; returns the amount that it keeps from being withdrawn. */
+  /**
+   * Adds a position to the account's sums. Returns the amount that cannot be withdrawn because of this
+   * position.
+   */
   #include(position: QuickPosition): number {
     const { summary, crossSummary } = this;
     const { value, marginUsed } = position;

@@ -51,7 +51,7 @@ export const MARK_PRICE = 0;
 /** The heights of the last change of the mark price, and of the market's terms. */
 export const MARK_CHANGED_AT = 1;
 export const TERMS_CHANGED_AT = 2;
-/** Row 0 is no market's: its TERMS_CHANGED_AT is that of the list of dexes. */
+/** Row 0 is reserved: its TERMS_CHANGED_AT is the height of the last change of the list of dexes. */
 const DEXES_ROW = 0;
 
 export function createMarket(terms: MarketTerms): Market {
@@ -105,12 +105,15 @@ interface Listings {
 export class MarketBook {
   #dexes: Dex[];
   #markets: Market[];
-  /** The lists before the current block; shared with the current ones until their first change. */
+  /**
+   * The lists before the current block. The current lists are the same objects until their first
+   * change.
+   */
   #committed: Listings;
   /** The current block's lists, while they are hidden. */
   #hidden: Listings;
   readonly #marks: Table;
-  /** The tiers that positions have apart from their market's. */
+  /** The margin tiers of positions whose tiers differ from those of their market. */
   readonly tierTables: TierTables;
   #indexByDex = new Map<string, number>();
   #indexByCoin = new Map<string, number>();
@@ -131,7 +134,10 @@ export class MarketBook {
     for (const [index, { coin }] of markets.entries()) this.#indexByCoin.set(coin, index);
   }
 
-  /** The same dexes and markets with other marks, sharing the indexes; neither may be written to. */
+  /**
+   * The same dexes and markets with other marks. Both share their indexes, so neither may be written
+   * to.
+   */
   withMarks(marks: Table): MarketBook {
     const book = new MarketBook([], [], marks, this.tierTables);
     book.#show({ dexes: this.#dexes, markets: this.#markets });
@@ -149,7 +155,7 @@ export class MarketBook {
     return this.#markets;
   }
 
-  /** The tiers of a position with these terms: its own, or its market's. */
+  /** The margin tiers of a position with these terms: its own tiers, or those of its market. */
   tiersOf(terms: number): readonly MarginTier[] {
     return terms < OWN_TIERS
       ? this.#markets[marketOfTerms(terms)].tiers
@@ -187,7 +193,7 @@ export class MarketBook {
 
   findDex(name: string): number | undefined {
     const index = this.#indexByDex.get(name);
-    // The index already has the dexes of a hidden block.
+    // The index already contains the dexes of a hidden block.
     return index !== undefined && index < this.dexes.length ? index : undefined;
   }
 
@@ -282,7 +288,7 @@ export class MarketBook {
     }
   }
 
-  /** A mark that is set to what it was has not changed. */
+  /** Setting a mark to the same price again does not count as a change. */
   #setMark({ field, index, text }: GivenMark, height: number): void {
     const price = readUnits(field, text, this.markets[index].priceDecimals);
     if (price <= 0) throw new Refusal(field, text, 'a price above 0');

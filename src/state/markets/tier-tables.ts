@@ -1,7 +1,7 @@
 /**
- * The margin tiers that positions have apart from their market's. Each different table is stored once and
- * has a number, which the rows of positions name. Tables are only added: a number means the same table
- * at every height.
+ * The margin tiers of positions whose tiers differ from those of their market. Each different table is
+ * stored once and has a number, which the rows of positions contain. Tables are never removed: a number
+ * means the same table at every height.
  */
 
 import { Refusal } from '../../events/refusal.ts';
@@ -14,7 +14,7 @@ type Tiers = readonly MarginTier[];
 
 export class TierTables {
   readonly #tables: Tiers[] = [];
-  /** By the text of their terms, so that equal tables are found. */
+  /** The number of each table, by the text of its terms: equal tables share a number. */
   readonly #numbers = new Map<string, number>();
   #countCommitted = 0;
 
@@ -23,7 +23,7 @@ export class TierTables {
     this.commit();
   }
 
-  /** How many tables whole blocks have added. */
+  /** How many tables committed blocks have added. */
   get count(): number {
     return this.#countCommitted;
   }
@@ -38,7 +38,7 @@ export class TierTables {
     return this.#tables[number - 1];
   }
 
-  /** The number of the table with these terms; refuses terms that are no table. */
+  /** The number of the table with these terms. Refuses terms that are not a valid table. */
   findOrAdd(terms: readonly TierTerms[]): number {
     checkTiers(terms);
     const key = textOf(terms);

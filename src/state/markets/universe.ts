@@ -1,7 +1,7 @@
 /**
- * What another server says about its dexes and their markets, stored as it came. Clients number markets
- * by their places in these lists, so every place counts: also that of an element that nobody can read.
- * Our own numbers of dexes and markets, in the order of their first events, never change.
+ * The lists of dexes and markets of another server, stored unchanged. Clients number the markets by
+ * their places in these lists, so an element that we cannot read takes a place too. Our own numbers of
+ * dexes and markets, in the order of their first events, never change.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -13,9 +13,9 @@ export interface ListedMarket {
 }
 
 interface UniverseHeights {
-  /** Of the event that brought the text. */
+  /** The height of the event that contained the text. */
   readonly changedAt: number;
-  /** Of the last event that put the ledger's markets into another order. */
+  /** The height of the last event that changed the order of the ledger's markets. */
   readonly orderedAt: number;
 }
 
@@ -64,7 +64,7 @@ function readListed(row: unknown): ListedMarket | undefined {
   return typeof name === 'string' ? { coin: name, isDelisted: isDelisted === true } : undefined;
 }
 
-/** Of a name that is there twice, the first place counts. */
+/** If a name occurs twice, the first place counts. */
 function placesOf(names: readonly (string | undefined)[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [place, name] of names.entries()) {
@@ -88,7 +88,7 @@ export class DexList {
     this.#places = placesOf(this.names);
   }
 
-  /** The first dex is there whatever the list says of it. */
+  /** The first dex always exists, whether the list names it or not. */
   has(dex: string): boolean {
     return dex === '' || this.#places.has(dex);
   }
@@ -105,7 +105,7 @@ function readDexName(item: unknown, place: number): string | undefined {
 export interface Universes {
   /** Undefined if no event has listed the dexes. */
   readonly dexes: DexList | undefined;
-  /** By the index of the dex; one whose markets no event has listed is absent. */
+  /** By the index of the dex. A dex is absent while no event has listed its markets. */
   readonly byDex: ReadonlyMap<number, Universe>;
 }
 
@@ -136,7 +136,7 @@ export function describeUniverses({ dexes, byDex }: Universes): DescribedUnivers
   };
 }
 
-/** Absent ones are those of `before`. */
+/** A list that is absent stays as in `before`. */
 export function decodeUniverses(
   described: DescribedUniverses = { byDex: [] },
   before: Universes = NO_UNIVERSES,

@@ -183,7 +183,7 @@ function putTierTables(sink: ByteSink, { markets }: StateView): void {
   for (const tiers of all) putTiers(sink, tiers);
 }
 
-/** A ledger without such lists has the digest that it had before there were any. */
+/** A ledger without these lists has the same digest as in versions that did not know the lists. */
 function putUniverses(sink: ByteSink, { universes, markets }: StateView): void {
   if (universes.dexes !== undefined) {
     sink.number(TAG_DEXES);

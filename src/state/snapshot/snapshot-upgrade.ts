@@ -16,7 +16,10 @@ interface SnapshotTables {
 /** Format 2 kept the last delegation in this column. */
 const LAST_DELEGATION = DELEGATIONS_CHANGED_AT;
 
-/** Format 2 did not know when anything changed: it may have been as late as at the snapshot's height. */
+/**
+ * Format 2 did not store when anything changed, so the height of the snapshot is taken, the latest
+ * possible height.
+ */
 export function upgradeFromFormat2(tables: SnapshotTables, height: number): void {
   linkLastDelegations(tables);
   tables.addresses.fillColumn(DELEGATIONS_CHANGED_AT, height);

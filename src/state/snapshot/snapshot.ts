@@ -29,7 +29,10 @@ import { ROW_BYTES, Table } from '../tables/table.ts';
 import type { TableSnapshot } from '../tables/table-snapshot.ts';
 import { upgradeFromFormat2 } from './snapshot-upgrade.ts';
 
-/** Increment when the format changes, and upgrade the one before; other formats are ignored. */
+/**
+ * Increment this when the format changes, and write an upgrade from the format before. Other formats
+ * are ignored.
+ */
 const FORMAT = 4;
 const FORMATS_READ: readonly number[] = [2, 3, FORMAT];
 
@@ -114,7 +117,10 @@ export interface EncodedSnapshot {
   readonly description: Uint8Array;
   /** The tables' bytes, in pieces; each is valid until the next one is taken. */
   readonly tables: Iterable<Uint8Array>;
-  /** Must be called at the end, also after a failure: until then writes to the tables cost more. */
+  /**
+   * Must be called at the end, also after a failure: while a snapshot is open, writes to the tables
+   * take longer.
+   */
   release(): void;
 }
 
@@ -154,7 +160,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** The snapshot is of a format that this version does not read; it may well be sound. */
+/** The snapshot has a format that this version cannot read. It need not be damaged. */
 export class SnapshotFormatError extends Error {
   override readonly name = 'SnapshotFormatError';
 }

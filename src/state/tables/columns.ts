@@ -24,7 +24,10 @@ export const FUNDING_ALL_TIME = 5;
 export const FUNDING_SINCE_OPEN = 6;
 export const FUNDING_SINCE_CHANGE = 7;
 
-/** TERMS from here on: the position has a margin table of its own, apart from its market's. */
+/**
+ * TERMS from this value on: the position has its own margin table, which differs from its market's
+ * table.
+ */
 export const OWN_TIERS = 2 ** 32;
 
 /**
@@ -41,7 +44,7 @@ export function packTerms(
   return lower + tierTable * OWN_TIERS;
 }
 
-/** The number of the position's own margin table; 0 if it has its market's. */
+/** The number of the position's own margin table; 0 if the market's table applies. */
 export function tierTableOfTerms(terms: number): number {
   return Math.floor(terms / OWN_TIERS);
 }

@@ -1,6 +1,6 @@
 /**
- * A sharded map from cells to their old values: a single Map of 100,000 entries would block for
- * milliseconds whenever it grows.
+ * A map from cells to their values before they were overwritten. It consists of shards: a single Map of
+ * 100,000 entries would block the process for milliseconds whenever it grows.
  */
 
 const SHARDS = 256;

@@ -1,6 +1,6 @@
 /**
  * A copy-on-write snapshot of a table, copied out piece by piece while blocks keep changing the table.
- * If a cell is overwritten before it was copied, its old value is kept for its piece.
+ * If a cell is overwritten before it was copied, its old value is stored for its piece.
  */
 
 /** 128 KiB: small enough that copying and hashing a piece does not delay answers. */

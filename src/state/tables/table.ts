@@ -5,8 +5,8 @@
  * cache line, and a random account out of a million costs a few cache misses instead of one for each
  * column. The garbage collector does not scan it, and its bytes are its snapshot.
  *
- * Row 0 holds no record, so a link of 0 means "none"; markets.ts and staking.ts keep one value of
- * their own in it.
+ * Row 0 holds no record, so a link of 0 means "none". markets.ts and staking.ts each store one value in
+ * row 0.
  *
  * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
  * them, newest first. While a block is hidden, reads return the committed values.
@@ -32,7 +32,10 @@ function capacityFor(rowCount: number): number {
   return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
 }
 
-/** The row count to grow at: the rows that still fit are enough steps to copy a full table. */
+/**
+ * The row count at which the table starts to grow: the rows that still fit are enough steps to copy the
+ * whole table.
+ */
 function growthStart(capacity: number): number {
   return capacity - Math.ceil(capacity / GROWTH_STEP_ROWS);
 }
@@ -92,7 +95,7 @@ export class Table {
       this.#journalValues.push(this.#cells[cell]);
       this.#snapshot?.keepValue(cell, this.#cells[cell]);
     }
-    this.#write(cell, value + 0); // -0 is stored as 0: equal states have equal bytes
+    this.#write(cell, value + 0); // -0 is stored as 0, so that equal states have equal bytes.
   }
 
   #write(cell: number, value: number): void {
@@ -135,7 +138,7 @@ export class Table {
     this.#copiedRows = 0;
   }
 
-  /** Until `reveal`, reads return committed values; nothing may be written meanwhile. */
+  /** Until `reveal`, reads return committed values, and nothing may be written. */
   hide(): void {
     this.#isHidden = true;
     if (this.#replacedEntries === this.#journalCells.length) return;
@@ -150,7 +153,10 @@ export class Table {
     this.#isHidden = false;
   }
 
-  /** The table as it is now, between two blocks; writes cost more until `closeSnapshot`. */
+  /**
+   * A snapshot of the table as it is now, between two blocks. Until `closeSnapshot`, writes take
+   * longer.
+   */
   openSnapshot(): TableSnapshot {
     const isMidBlock = this.#journalCells.length > 0 || this.#rowCount > this.#rowCountCommitted;
     if (isMidBlock) throw new Error('cannot open a snapshot in the middle of a block');
