@@ -9,9 +9,9 @@ import { rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { open } from 'lmdb';
 import { type Archive, openArchive } from '../src/archive/reading/archive.ts';
-import { History } from '../src/archive/reading/archived-history.ts';
+import { ArchivedHistory } from '../src/archive/reading/archived-history.ts';
 import { archiveFolder } from '../src/archive/records/archive-tables.ts';
-import { keepArchive } from '../src/archive/writing/update-archive.ts';
+import { updateArchive } from '../src/archive/writing/update-archive.ts';
 import { formatAddress } from '../src/exact/address.ts';
 import { BlockWriter } from '../src/feed/block-writer.ts';
 import { createNdjsonFeed } from '../src/feed/ndjson.ts';
@@ -77,7 +77,7 @@ async function replay(storage: Storage): Promise<{ replica: Replica; seconds: nu
 async function archive(data: string, storage: Storage): Promise<number> {
   const before = process.cpuUsage();
   const { signal } = new AbortController();
-  await keepArchive({ data, storage, days: undefined, signal, isOnce: true, ...SILENT });
+  await updateArchive({ data, storage, days: undefined, signal, isOnce: true, ...SILENT });
   return secondsSince(before);
 }
 
@@ -111,7 +111,7 @@ function finish(steps: ArchiveSteps): string {
 
 /** Random accounts at random heights, beside the same accounts now; both from the text of the question. */
 function benchAnswers(opened: Archive, { state }: Replica): Goal {
-  const history = new History(opened);
+  const history = new ArchivedHistory(opened);
   const random = new Random('answers');
   const questions = Array.from({ length: QUESTIONS }, () => ({
     type: 'clearinghouseState',
@@ -136,7 +136,7 @@ function benchAnswers(opened: Archive, { state }: Replica): Goal {
 
 /** Series of 365 points, beside as many random values of a kilobyte from LMDB. */
 function benchSeries(opened: Archive, { state }: Replica, folder: string): Goal {
-  const history = new History(opened);
+  const history = new ArchivedHistory(opened);
   const { firstTime, lastTime } = history.range();
   const random = new Random('series');
   const step = Math.ceil((lastTime - firstTime) / (POINTS - 1));

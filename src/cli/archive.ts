@@ -2,7 +2,7 @@
 
 import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import { TakeoverError } from '../archive/writing/archive-owner.ts';
-import { keepArchive } from '../archive/writing/update-archive.ts';
+import { updateArchive } from '../archive/writing/update-archive.ts';
 import { UsageError } from '../config/usage-error.ts';
 import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { openStorage } from '../replica/storage.ts';
@@ -43,7 +43,7 @@ export const archive: Command<typeof settings> = {
     const storage = await unlessStopped(openStorage(chosen, waiting), stop);
     let last = 0;
     try {
-      await keepArchive({
+      await updateArchive({
         data: chosen.data,
         storage,
         days: chosen.archiveDays,

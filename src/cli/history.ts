@@ -1,7 +1,7 @@
 /** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
 
 import { type Archive, openArchive } from '../archive/reading/archive.ts';
-import { History } from '../archive/reading/archived-history.ts';
+import { ArchivedHistory } from '../archive/reading/archived-history.ts';
 import { adviseOnDamage } from '../archive/records/damage-advice.ts';
 import { requireOwnArchive } from '../archive/records/ledger-match.ts';
 import { UsageError } from '../config/usage-error.ts';
@@ -52,7 +52,7 @@ async function print(call: HistoryCall): Promise<void> {
   }
   try {
     await requireOwnLedger(archive, archiveData);
-    await printRows(new History(archive), call);
+    await printRows(new ArchivedHistory(archive), call);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     throw new UsageError([`${error.code}: ${error.message}`]);

@@ -20,7 +20,7 @@ export const FIRST_ACCOUNT = 4;
 export const FIRST_DELEGATION = 5;
 /** The height of the last change of its delegations. */
 export const DELEGATIONS_CHANGED_AT = 6;
-/** 0 if no event has named its delegations, else 1 more than `delegationsTime` (known.ts). */
+/** 0 if no event has named its delegations, else 1 more than `delegationsTime` (partial-ledger.ts). */
 export const DELEGATIONS_SEEN = 7;
 
 const SLOTS_INITIAL = 256;

@@ -1,8 +1,8 @@
 /** Archives in temporary folders. */
 
 import { type Archive, openArchive } from '../../src/archive/reading/archive.ts';
-import { History } from '../../src/archive/reading/archived-history.ts';
-import { type KeepOptions, keepArchive } from '../../src/archive/writing/update-archive.ts';
+import { ArchivedHistory } from '../../src/archive/reading/archived-history.ts';
+import { type UpdateOptions, updateArchive } from '../../src/archive/writing/update-archive.ts';
 import { openStorage, type Storage } from '../../src/replica/storage.ts';
 import {
   appendAll,
@@ -28,13 +28,13 @@ export async function makeArchive(
 /** As `perpinfo archive --once` does. */
 export async function archiveOnce(
   data: string,
-  options: Partial<Pick<KeepOptions, 'days' | 'warn' | 'progress' | 'signal'>> = {},
+  options: Partial<Pick<UpdateOptions, 'days' | 'warn' | 'progress' | 'signal'>> = {},
   prepare: (storage: Storage) => void = () => undefined,
 ): Promise<void> {
   const storage = await openStorage({ ...FOLDER_ONLY, data });
   prepare(storage);
   try {
-    await keepArchive({
+    await updateArchive({
       data,
       storage,
       days: undefined,
@@ -52,12 +52,12 @@ export async function archiveOnce(
 /** Opens the archive for reading while `use` runs. */
 export async function withArchive<T>(
   data: string,
-  use: (history: History, archive: Archive) => T | Promise<T>,
+  use: (history: ArchivedHistory, archive: Archive) => T | Promise<T>,
 ): Promise<T> {
   const archive = await openArchive(data);
   if (archive === undefined) throw new Error(`there is no archive in ${data}`);
   try {
-    return await use(new History(archive), archive);
+    return await use(new ArchivedHistory(archive), archive);
   } finally {
     await archive.close();
   }

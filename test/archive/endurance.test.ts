@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openArchive } from '../../src/archive/reading/archive.ts';
-import { History } from '../../src/archive/reading/archived-history.ts';
+import { ArchivedHistory } from '../../src/archive/reading/archived-history.ts';
 import { archiveFolder, openArchiveFolder } from '../../src/archive/records/archive-tables.ts';
 import { type Address, formatAddress, parseAddress } from '../../src/exact/address.ts';
 import { resolveMoment } from '../../src/info/archive/resolve-moment.ts';
@@ -105,7 +105,7 @@ test('answers while the archive is written, and grows with the ledger', LONG_ONL
     while (last < BLOCKS) {
       const archive = await openArchive(data);
       if (archive === undefined) continue;
-      const history = new History(archive);
+      const history = new ArchivedHistory(archive);
       last = archive.refresh().head.height;
       compared = witness.compare(history);
       assert.equal(compared, countUpTo(last));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { History } from '../../src/archive/reading/archived-history.ts';
+import type { ArchivedHistory } from '../../src/archive/reading/archived-history.ts';
 import { type Address, formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { Random } from '../../src/simulator/random.ts';
@@ -68,7 +68,7 @@ test(`steps through an archive lead to what is there ${SEED_NOTE}`, ALSO_LONG, a
 });
 
 /** Goes through the archive with an account, and looks it up anew at each height. */
-function compareSteps(history: History, user: Address, stepMax: number): void {
+function compareSteps(history: ArchivedHistory, user: Address, stepMax: number): void {
   const random = new Random(`steps ${SEED} ${stepMax}`);
   const subject = { kind: 'account', user, dexIndex: 0 } as const;
   const question = { type: 'clearinghouseState', user: formatAddress(user) };

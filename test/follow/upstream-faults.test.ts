@@ -82,7 +82,7 @@ for (const [what, respond, kind, message] of ANSWERED) {
     assert.match(failure.message, message);
     assert.equal(server.seen.length, 1);
     assert.equal(upstream.budget.left, 1200 * upstream.budget.factor - 2);
-    assert.equal(upstream.health.isWell, true);
+    assert.equal(upstream.health.isHealthy, true);
   });
 }
 
@@ -252,7 +252,7 @@ test('an upstream that fails three times is only probed, more and more rarely', 
   const fixture = await openFixture(t, plain(503, 'starting'));
   const { upstream, server, clock, log } = fixture;
   await askUntilProbed(fixture);
-  assert.deepEqual(upstream.health, { isWell: false, reason: 'status 503' });
+  assert.deepEqual(upstream.health, { isHealthy: false, reason: 'status 503' });
   assert.equal(server.seen.length, 3);
   const background = upstream.ask(ACCOUNT, { priority: 'sweep' });
   const delays = [200, 400, 800, PROBE_MS_MAX, PROBE_MS_MAX];
@@ -267,7 +267,7 @@ test('an upstream that fails three times is only probed, more and more rarely', 
   await untilSo('the next probe', () => clock.hasTimerIn(PROBE_MS_MAX));
   clock.advance(PROBE_MS_MAX);
   assert.deepEqual(await background, { time: 1 });
-  assert.deepEqual(upstream.health, { isWell: true });
+  assert.deepEqual(upstream.health, { isHealthy: true });
   assert.deepEqual(log, [
     `warn upstream ${server.base} does not answer (status 503): only probed until it does`,
     `info upstream ${server.base} answers again`,
@@ -293,7 +293,7 @@ test('clients are refused at once while it is down, and answered when it is back
   server.respond = json({ time: 1 });
   await untilSo('the next probe', () => clock.hasTimerIn(2 * FIRST_PROBE_MS));
   clock.advance(2 * FIRST_PROBE_MS);
-  await untilSo('the answer to the probe', () => upstream.health.isWell);
+  await untilSo('the answer to the probe', () => upstream.health.isHealthy);
   assert.deepEqual(await upstream.ask(ACCOUNT, ASKED), { time: 1 });
 });
 
@@ -323,5 +323,5 @@ test('a single failure, or a server error, does not stop anything', async (t) =>
     assert.equal(await kindOf(upstream.ask(ACCOUNT, ASKED)), 'server');
   }
   assert.equal(server.seen.length, 5);
-  assert.deepEqual(upstream.health, { isWell: true });
+  assert.deepEqual(upstream.health, { isHealthy: true });
 });

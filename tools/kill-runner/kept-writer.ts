@@ -60,7 +60,7 @@ export class KeptWriter {
   }
 
   /** Whether the running program has acknowledged something. */
-  get isWell(): boolean {
+  get isHealthy(): boolean {
     return (this.#program?.acknowledged ?? 0) > this.#startHeight;
   }
 

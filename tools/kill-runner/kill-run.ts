@@ -219,7 +219,7 @@ export class KillRun {
   async #untilWell(): Promise<void> {
     const { writer, service, secret, follower, followerSecret } = this.#parts;
     const { acknowledged } = writer;
-    const areAll = () => writer.isWell && service.hasAllWorkers && follower.hasAllWorkers;
+    const areAll = () => writer.isHealthy && service.hasAllWorkers && follower.hasAllWorkers;
     await until('all processes', areAll, PATIENCE_MS);
     const isFresh = ({ status, headers }: Answer) =>
       status === 200 && Number(headers['ledger-height']) >= acknowledged;

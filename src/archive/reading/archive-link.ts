@@ -4,7 +4,7 @@ import type { HistoryView } from '../../info/archive/history-view.ts';
 import { type ChainPoint, type Ledger, LedgerError } from '../../ledger/ledger.ts';
 import { describeEndFault, type EndFault, findEndFault } from '../records/ledger-match.ts';
 import { type Archive, openArchive } from './archive.ts';
-import { History } from './archived-history.ts';
+import { ArchivedHistory } from './archived-history.ts';
 
 /**
  * How often the worker looks for an archive that does not exist yet or was replaced, and compares a new
@@ -29,7 +29,7 @@ export class ArchiveLink {
   readonly #warn: (message: string) => void;
   #archive: Archive | undefined;
   /** Undefined unless the archive is of the ledger. */
-  #history: History | undefined;
+  #history: ArchivedHistory | undefined;
   /** The last end of the archive that was found to be a block of the ledger. */
   #ownEnd: ChainPoint | undefined;
   #wasBeyond = false;
@@ -94,7 +94,7 @@ export class ArchiveLink {
     if (fault === undefined) {
       this.#ownEnd = head;
       this.#wasBeyond = false;
-      this.#history ??= new History(archive);
+      this.#history ??= new ArchivedHistory(archive);
     } else if (!this.#isForgiven(fault)) {
       this.#disown();
       throw fault instanceof Error ? fault : new LedgerError('conflict', describeEndFault(fault));

@@ -17,7 +17,7 @@ import { CELL, unpackLeverage } from '../records/position-cells.ts';
 import type { Archive } from './archive.ts';
 import { NO_SUMS, PastState, sumsOf } from './past-state.ts';
 
-export class History implements HistoryView {
+export class ArchivedHistory implements HistoryView {
   readonly #archive: Archive;
 
   constructor(archive: Archive) {

@@ -37,7 +37,7 @@ const FLUSH_ACCOUNTS = 20_000;
 const RETENTION_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-export interface KeepOptions {
+export interface UpdateOptions {
   readonly data: string;
   readonly storage: Storage;
   readonly days: number | undefined;
@@ -49,28 +49,28 @@ export interface KeepOptions {
   progress(height: number, head: number): void;
 }
 
-export async function keepArchive(options: KeepOptions): Promise<void> {
+export async function updateArchive(options: UpdateOptions): Promise<void> {
   const folder = await openArchiveFolder(options.data, { readOnly: false });
   if (folder === undefined) {
     throw new LedgerError('missing', `LMDB created no tables in ${archiveFolder(options.data)}`);
   }
   try {
-    await adviseOnDamage(options.data, () => new Keeper(folder, options).run());
+    await adviseOnDamage(options.data, () => new ArchiveUpdater(folder, options).run());
   } finally {
     await folder.close();
   }
 }
 
-class Keeper {
+class ArchiveUpdater {
   readonly #folder: ArchiveFolder;
-  readonly #options: KeepOptions;
+  readonly #options: UpdateOptions;
   readonly #owner = createArchiveOwner();
   #flushedMs = performance.now();
   #retainedMs = Number.NEGATIVE_INFINITY;
   /** The flush that is under way: blocks are applied after it. */
   #flushing: Promise<void> | undefined;
 
-  constructor(folder: ArchiveFolder, options: KeepOptions) {
+  constructor(folder: ArchiveFolder, options: UpdateOptions) {
     this.#folder = folder;
     this.#options = options;
   }

@@ -5,7 +5,7 @@
 
 const SHARDS = 256;
 
-export class CellValues {
+export class OldCellValues {
   readonly #shards: (Map<number, number> | undefined)[] = new Array(SHARDS).fill(undefined);
 
   get(cell: number): number | undefined {

@@ -16,7 +16,7 @@
  * reads use the old array alone, and writes go to both.
  */
 
-import { CellValues } from './old-cell-values.ts';
+import { OldCellValues } from './old-cell-values.ts';
 import { TableSnapshot } from './table-snapshot.ts';
 
 const ROW_CELLS = 8;
@@ -51,7 +51,7 @@ export class Table {
   readonly #journalValues: number[] = [];
   #isHidden = false;
   /** The committed values of cells in the journal, indexed for reads while the block is hidden. */
-  #replaced: CellValues | undefined;
+  #replaced: OldCellValues | undefined;
   /** How many entries of the journal `#replaced` covers. */
   #replacedEntries = 0;
   /** The open snapshot, if any. */
@@ -142,7 +142,7 @@ export class Table {
   hide(): void {
     this.#isHidden = true;
     if (this.#replacedEntries === this.#journalCells.length) return;
-    this.#replaced ??= new CellValues();
+    this.#replaced ??= new OldCellValues();
     for (; this.#replacedEntries < this.#journalCells.length; this.#replacedEntries++) {
       const cell = this.#journalCells[this.#replacedEntries];
       this.#replaced.setIfAbsent(cell, this.#journalValues[this.#replacedEntries]);

@@ -83,7 +83,7 @@ const DEFAULTS = {
 } as const satisfies Partial<UpstreamOptions>;
 
 export interface UpstreamHealth {
-  readonly isWell: boolean;
+  readonly isHealthy: boolean;
   /** Why the upstream is not healthy, or why we ask it more slowly. */
   readonly reason?: string;
 }
@@ -153,10 +153,10 @@ export class Upstream {
 
   get health(): UpstreamHealth {
     const { isOpen, lastFailure } = this.#breaker;
-    if (isOpen && lastFailure !== undefined) return { isWell: false, reason: lastFailure };
+    if (isOpen && lastFailure !== undefined) return { isHealthy: false, reason: lastFailure };
     const percent = Math.round(this.budget.factor * 100);
-    if (percent === 100) return { isWell: true };
-    return { isWell: true, reason: `status 429: asked at ${percent}% of the budget` };
+    if (percent === 100) return { isHealthy: true };
+    return { isHealthy: true, reason: `status 429: asked at ${percent}% of the budget` };
   }
 
   async #read(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {

@@ -179,7 +179,7 @@ export class FollowSession {
         this.#subscriptions.check();
         this.#readDue();
       }),
-      every(HOUSEKEEPING_MS, () => this.#keepHouse()),
+      every(HOUSEKEEPING_MS, () => this.#cleanUp()),
       every(SUBSCRIBE_MS, () => this.#subscriptions.update()),
     ];
   }
@@ -333,7 +333,7 @@ export class FollowSession {
     if (watched.readReason === reason) watched.readReason = undefined;
   }
 
-  #keepHouse(): void {
+  #cleanUp(): void {
     this.#watchList.forget(this.#options.clock.nowMs());
     this.#items.dropExpired();
     const coins = new Map([['', new Set<string>()]]);

@@ -83,8 +83,8 @@ function describeSkipped(names: readonly string[]): Pick<FollowStatus, 'skipped'
 
 function findIllness(sources: StatusSources): string | undefined {
   const { upstream, marketsAgeMs, marketsFault, quietMs, timeFailure } = sources;
-  const { isWell, reason } = upstream.health;
-  if (!isWell) return reason ?? 'it does not answer';
+  const { isHealthy, reason } = upstream.health;
+  if (!isHealthy) return reason ?? 'it does not answer';
   if (timeFailure !== undefined) return `its time is not known: ${timeFailure}`;
   if (quietMs === undefined) return reason ?? describeUnasked(upstream.budget);
   if (quietMs > QUIET_MS_MAX) {

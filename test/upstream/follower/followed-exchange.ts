@@ -117,7 +117,7 @@ export class FollowedExchange {
       origin: 'http://exchange',
       upstream: {
         budget: { limit: 1_200, left },
-        health: { isWell: true },
+        health: { isHealthy: true },
         weights: PUBLIC_WEIGHTS,
         ask: (question, options) => this.#ask(question, options),
         askAnswer: async (question, options) => {
