@@ -1,7 +1,7 @@
 /**
  * The entity tag of an answer: the ledger, the type of the question, and the height since which the
- * answer has been the same. It is known without the answer. A weak tag, since answers of different
- * times share it.
+ * answer has been the same. The tag is known before the answer is computed. The tag is weak, because answers
+ * with different ledger positions share it.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -13,21 +13,21 @@ export function entityTag({ ledgerId }: StateView, type: string, changedAt: numb
   return last.tag;
 }
 
-/** In a market that moves, most accounts have changed with the newest block, and share a tag. */
+/** A cache of one tag. When prices move, most accounts have changed with the newest block, and share this tag. */
 let last = { ledgerId: '', type: '', changedAt: -1, tag: '' };
 
-/** The tag of an answer about the past, which never changes: a strong one. */
+/** The tag of an answer about the past. The tag is strong, because the answer never changes. */
 export function pastTag(ledgerId: string, type: string, height: number): string {
   return `"${ledgerId}-${type}-at-${height}"`;
 }
 
 /**
- * Tags of one If-None-Match that are looked at. A client has one tag of an answer, or a few; a header of
- * thousands would take longer to compare than the answer to compute.
+ * Maximum number of tags of one If-None-Match header that are compared. A client usually has one tag of an answer.
+ * Comparing thousands of tags would take longer than computing the answer.
  */
 const TAGS_MAX = 32;
 
-/** Whether an If-None-Match header names the tag among its first ones, compared as weak tags are. */
+/** Whether the tag is among the first TAGS_MAX of an If-None-Match header, by weak comparison. */
 export function namesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header === tag || header === '*') return true;

@@ -1,18 +1,18 @@
 /**
- * Limits on texts that cost far more to parse than any question: 64 KiB of nested arrays or of numbers take
- * a hundred times as long as an answer, 1 KiB of nested arrays ten times as long. No question comes near
- * these limits, so a text over a limit is refused without being parsed.
+ * Limits on texts that cost far more to parse than any question. Parsing 64 KiB of nested arrays or of numbers
+ * takes a hundred times as long as an answer; 1 KiB of nested arrays takes ten times as long. Valid questions
+ * are far below these limits, so a text over a limit is refused without being parsed.
  */
 
-/** Maximum number of each of these characters, inside strings as well. */
+/** Maximum number of each of these characters. Characters inside strings count as well. */
 const MARKS_MAX = 256;
 const MARKS = ['[', '{', ':'] as const;
 /** Maximum number of commas: a question about many accounts has a comma for each account. */
 const COMMAS_MAX = 2048;
-/** Characters that are limited in a query string, where a list has one for each item. */
+/** Characters that are limited in a query string. A list has one of them for each item. */
 const QUERY_MARKS = ['&', ',', '%', '+'] as const;
 const QUERY_MARKS_MAX = 1024;
-/** Texts up to this length cost little, if they have no more marks than that. */
+/** Texts up to this length are cheap to parse, if they have no more than MARKS_MAX marks. */
 const CHEAP_LENGTH = 1024;
 
 /** Whether parsing a text of this many bytes may be expensive, so that the key's budget is checked first. */
@@ -20,7 +20,7 @@ export function isLengthy(length: number): boolean {
   return length > CHEAP_LENGTH;
 }
 
-/** Bytes that cost about as much to read as an answer of this weight: 1. */
+/** Reading this many bytes costs about as much as an answer of weight 1. */
 const BYTES_PER_WEIGHT = 8192;
 
 /** The minimum weight of a question of this many bytes, since the question has to be read. */
@@ -36,7 +36,7 @@ export function findExcess(text: string): string | undefined {
   return hasMore(text, ',', COMMAS_MAX) ? `more than ${COMMAS_MAX} of ","` : undefined;
 }
 
-/** The same for a query string. */
+/** Describes which limit a query string exceeds; undefined if the query may be parsed. */
 export function findQueryExcess(query: string): string | undefined {
   if (!isLengthy(query.length)) return undefined;
   const mark = QUERY_MARKS.find((each) => hasMore(query, each, QUERY_MARKS_MAX));

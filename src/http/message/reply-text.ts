@@ -1,4 +1,4 @@
-/** A reply as the bytes of an HTTP/1.1 response, the same that Node writes for it (node/send-response.ts). */
+/** Renders a reply as the bytes of an HTTP/1.1 response: the same bytes as Node's server (node/send-response.ts). */
 
 import { STATUS_CODES } from 'node:http';
 import { AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
@@ -15,29 +15,29 @@ import {
 } from './reply.ts';
 
 export interface RenderOptions {
-  /** Only the head is sent, with the length that the body would have. */
+  /** The response to HEAD: only the head, with the Content-Length of the body. */
   readonly isHead?: boolean;
-  /** The connection is closed after it; the reply's own `isLast` by default. */
+  /** The connection is closed after the response. Default: the reply's `isLast`. */
   readonly isLast?: boolean;
 }
 
 export class ReplyText implements HeaderSink {
   readonly #keepAlive: string;
   readonly #out = new AnswerWriter();
-  /** By status: the status line and the headers that all responses begin with. */
+  /** By status: the status line and the first headers, which are the same in all responses. */
   readonly #starts = new Map<number, FixedText>();
   readonly #csvStarts = new Map<number, FixedText>();
-  /** The lines of the last ledger position: it changes with the blocks, not with the answers. */
+  /** A cache of the header lines of the newest ledger position, which changes only when a block is applied. */
   #position = { height: -1, time: -1, text: fixedText('') };
-  /** The end of the head, if the connection is kept and if it is closed; cached for a second. */
-  #end = { second: -1, kept: fixedText(''), closed: fixedText('') };
+  /** The end of the head, with keep-alive and without. Cached for a second, because of the Date header. */
+  #end = { second: -1, keepAlive: fixedText(''), close: fixedText('') };
 
   constructor(idleTimeoutMs: number) {
     const seconds = Math.floor(idleTimeoutMs / 1000);
     this.#keepAlive = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}`;
   }
 
-  /** The response as latin1 text, one character per byte; without the body if that is in bytes. */
+  /** The response as latin1 text, one character per byte. If the body is a Buffer, the text is only the head. */
   format(reply: Reply, { isHead = false, isLast = reply.isLast }: RenderOptions = {}): string {
     const { body } = reply;
     if (Buffer.isBuffer(body)) return this.#writeHead(reply, body.length, isLast).toString();
@@ -57,7 +57,7 @@ export class ReplyText implements HeaderSink {
     putHeaders(reply, length, this);
     if (isLast) putClose(this);
     const end = this.#endAt(Date.now());
-    out.fixed(isLast ? end.closed : end.kept);
+    out.fixed(isLast ? end.close : end.keepAlive);
     return out;
   }
 
@@ -93,18 +93,18 @@ export class ReplyText implements HeaderSink {
     return start;
   }
 
-  #endAt(nowMs: number): { kept: FixedText; closed: FixedText } {
+  #endAt(nowMs: number): { keepAlive: FixedText; close: FixedText } {
     const second = Math.floor(nowMs / 1000);
     if (this.#end.second !== second) {
       const date = `\r\nDate: ${new Date(nowMs).toUTCString()}`;
-      const kept = fixedText(`${date}${this.#keepAlive}\r\n\r\n`);
-      this.#end = { second, kept, closed: fixedText(`${date}\r\n\r\n`) };
+      const keepAlive = fixedText(`${date}${this.#keepAlive}\r\n\r\n`);
+      this.#end = { second, keepAlive, close: fixedText(`${date}\r\n\r\n`) };
     }
     return this.#end;
   }
 }
 
-/** The text's UTF-8 bytes as latin1 text: the text itself if it is ASCII, as it usually is. */
+/** The UTF-8 bytes of a text as latin1 text. Most texts are ASCII, and stay as they are. */
 function toByteText(text: string): string {
   if (Buffer.byteLength(text) === text.length) return text;
   return Buffer.from(text).toString('latin1');

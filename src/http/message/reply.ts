@@ -1,49 +1,50 @@
 /**
- * The reply to a request, as data that transports render. Which headers it has, and in which order, is
- * decided here only.
+ * The reply to a request, as data that transports render. Only this file decides which headers a reply has,
+ * and in which order.
  */
 
 import type { Allowance } from '../../access/budgets.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import { type AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
 
-/** The type of requests that were refused before their type was known. */
+/** The type that is counted for requests that were refused before their type was known. */
 export const NO_TYPE = 'none';
 
-/** A body in a cache, which is valid until the next body is looked up there. */
+/** A body in a cache. The body is valid until the next lookup in the same cache. */
 export interface CachedBody {
   readonly length: number;
   toString(): string;
-  /** The body after the head of its response. */
+  /** The head of the response and the body, as one text. */
   textAfter(head: AnswerWriter): string;
 }
 
 /**
- * Every reply has the same shape: when shapes differed, a refusal took longer to build than an answer.
+ * Every reply has all members, so that all replies have the same hidden class. With different classes,
+ * a refusal took longer to build than an answer.
  */
 export class Reply {
   readonly status: number;
   /** The type of the question, for the metrics. */
   readonly type: string;
-  /** Bytes if the body is long. */
+  /** A Buffer if the body is long. */
   body: string | CachedBody | Buffer = '';
-  /** To be called once with a long body, when it is sent or never will be (LongAnswer.release). */
+  /** Call this once for a long body, when the body was sent or will never be sent (LongAnswer.release). */
   releaseBody: ((isFree: boolean) => void) | undefined = undefined;
   /** Why the request was refused; undefined if it was not. */
   refusal: RequestError | undefined = undefined;
   /** The ledger position of the reply; -1 if it has none. */
   height = -1;
   time = -1;
-  /** On a partial ledger, when the oldest account of the answer was read; -1 if it is about none. */
+  /** On a partial ledger, when the oldest account of the answer was read; -1 if the answer is not about accounts. */
   accountTime = -1;
-  /** An account in the answer is the exchange's own answer; the reply then has no ledger position. */
+  /** The answer has an account as the exchange answered it. The reply then has no ledger position. */
   isFromUpstream = false;
-  /** The rest of the key's budget. */
+  /** What is left of the key's budget. */
   allowance: Allowance | undefined = undefined;
-  /** It answers a GET or HEAD, which caches may store. */
+  /** The reply answers a GET or HEAD, which caches may store. */
   isPolled = false;
   tag: string | undefined = undefined;
-  /** The same request will always have this reply: it is about the past. */
+  /** The answer is about the past, so the same request will always get the same reply. */
   isFixed = false;
   /** The body is CSV instead of JSON. */
   isCsv = false;
@@ -125,13 +126,13 @@ export function firstHeaders({ status, isCsv }: Reply): Readonly<Record<string, 
   return isCsv ? CSV_HEADERS : COMMON_HEADERS;
 }
 
-/** Retry-After of a 503 without a known time. */
+/** The Retry-After of a 503 whose duration is unknown. */
 const RETRY_AFTER_SECONDS = 1;
 const PREFLIGHT_SECONDS = 86_400;
-/** The longest time that caches heed. */
+/** One year: caches ignore longer times. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
 
-/** All headers after the common ones, except Date, Connection and Keep-Alive. */
+/** Writes all headers after the common ones, except Date, Connection and Keep-Alive. */
 export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
   if (hasBody(reply)) sink.putNumber(CONTENT_LENGTH, length);
   if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
@@ -145,16 +146,16 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {
-    // Not for shared caches: the URL contains a key. An answer about the present is soon stale.
+    // Private, because the URL contains a key. An answer about the present has to be revalidated each time.
     sink.putText(CACHE_CONTROL, reply.isFixed ? FOR_EVER : 'private, no-cache');
     sink.putText(TAG, reply.tag);
   } else if (reply.isPolled) {
-    // Nothing would tell a cache when it changes.
+    // Without a tag, a cache cannot find out whether the answer has changed.
     sink.putText(CACHE_CONTROL, 'private, no-store');
   }
 }
 
-/** The header of a response after which the connection is closed. */
+/** Writes the header of a response after which the connection is closed. */
 export function putClose(sink: HeaderSink): void {
   sink.putText(CONNECTION, 'close');
 }

@@ -1,6 +1,6 @@
 /**
- * The head of a request, parsed. It depends neither on time nor on state, so a transport may keep it
- * for a client that sends the same head again.
+ * The parsed head of a request. Parsing depends neither on time nor on state, so a transport may reuse the
+ * result for a client that sends the same head again.
  */
 
 import { hashSecret } from '../../access/keys.ts';
@@ -14,7 +14,7 @@ import {
   refuseMethod,
 } from './router.ts';
 
-/** By name in lower case; repeated headers are joined, or a list. */
+/** Headers by name in lower case. The values of repeated headers are joined, or a list. */
 type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface RawHead {
@@ -31,19 +31,19 @@ export interface RequestHead {
   readonly route: Route | undefined;
   /** The methods that the route takes. */
   readonly allow: string;
-  /** "" if the route takes no key, or none was given. */
+  /** "" if the route needs no key, or if the request has no key. */
   readonly secretHash: string;
-  /** A wrong path or method; takes precedence over an unknown key. */
+  /** Set if the path or the method is wrong. This refusal comes before that of an unknown key. */
   readonly routeRefusal: RequestError | undefined;
-  /** A fault in the rest of the head; an unknown key takes precedence. */
+  /** Set if the rest of the head has a fault. The refusal of an unknown key comes before this one. */
   readonly headRefusal: RequestError | undefined;
-  /** An invalid minimum height or maximum age; an invalid question takes precedence. */
+  /** Set if the minimum height or the maximum age is invalid. The refusal of an invalid question comes first. */
   readonly freshnessRefusal: RequestError | undefined;
   readonly minHeight: number;
   /** The maximum age of accounts in milliseconds; undefined if the request has none. */
   readonly accountAgeMsMax: number | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** The client prefers CSV, where there is such an answer. */
+  /** The client prefers CSV, for answers that exist as CSV. */
   readonly wantsCsv: boolean;
 }
 
@@ -51,8 +51,8 @@ export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
 const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
 
 /**
- * Bytes over the limit that are read and discarded before a body is refused: a client that reads only
- * after it has sent everything then gets to see why.
+ * Number of bytes over the limit that are read and discarded before a body is refused. A client that reads only
+ * after it has sent everything can then read the refusal.
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
@@ -82,7 +82,7 @@ export function readHead(source: RawHead, { bodyBytesMax }: HeadLimits): Request
   };
 }
 
-/** An ordinary request to the WebSocket's path. */
+/** The refusal of an ordinary request to the path of push. */
 const NOT_A_HANDSHAKE = new RequestError(
   'malformed_request',
   'handshake: got an ordinary request, expected Connection: Upgrade and Upgrade: websocket',
@@ -109,7 +109,7 @@ function textOf(headers: HeaderTable, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** The fault of a POST whose head declares a body that is not JSON in UTF-8, or far too large. */
+/** The fault of a POST if its head declares a body that is not JSON in UTF-8, or that is far too large. */
 function findBodyHeadFault(
   { method, headers, expectsContinue = false }: RawHead,
   bytesMax: number,
@@ -141,7 +141,7 @@ export function refuseLength(bytesMax: number): RequestError {
   return new RequestError('body_too_large', message, 'body');
 }
 
-/** With thousands of parameters, to read a media type costs as much as several answers. */
+/** Parsing a media type with thousands of parameters costs as much as several answers. */
 const MEDIA_TYPE_LENGTH_MAX = 256;
 
 const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
@@ -167,7 +167,7 @@ function readWhole(headers: HeaderTable, header: string): number | RequestError 
   return wrongValue(header, given, 'a whole number of at most 15 digits');
 }
 
-/** The page that a request asks for; undefined if it asks for none, or is refused. */
+/** The page that a request asks for; undefined for other requests, and for requests that are refused. */
 export function pageOf({ route, routeRefusal, method }: RequestHead): PageRoute | undefined {
   if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
   return 'secret' in route ? undefined : route;

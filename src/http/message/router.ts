@@ -1,4 +1,4 @@
-/** Finds the route of a request, and the methods that it takes. */
+/** Finds the route of a request, and the methods that the route accepts. */
 
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 import { hasMore } from './parse-limits.ts';
@@ -8,7 +8,7 @@ export type Route =
   | { readonly name: 'asset'; readonly file: string }
   | { readonly name: PublicRoute };
 
-/** The segment after the key. */
+/** Routes whose path begins with a key: /{key}/info and /{key}/ws. */
 type KeyedRoute = 'info' | 'ws';
 type PublicRoute = 'home' | 'health' | 'openapi' | 'llms';
 
@@ -17,7 +17,7 @@ export type PageRoute = Exclude<Route, { name: KeyedRoute }>;
 
 const KEYED_ROUTES: readonly string[] = ['info', 'ws'] satisfies KeyedRoute[];
 
-/** Slashes of a path: with thousands of them, to read it costs as much as several answers. */
+/** Maximum number of slashes in a path. Parsing a path with thousands of slashes costs as much as several answers. */
 const SLASHES_MAX = 32;
 
 const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
@@ -53,7 +53,7 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** The path of an origin-form ("/a?b") or absolute-form ("http://host/a?b") target. */
+/** The path of a target in origin form ("/a?b") or in absolute form ("http://host/a?b"). */
 function pathOf(target: string): string {
   if (!target.startsWith('/')) return URL.canParse(target) ? new URL(target).pathname : '';
   const end = target.search(/[?#]/);

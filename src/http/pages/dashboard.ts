@@ -13,7 +13,7 @@ import { PACKAGE_FOLDER } from '../../config/package-folder.ts';
 const BUILT = path.join(PACKAGE_FOLDER, 'dist/web');
 const INDEX = 'index.html';
 
-/** Same origin only: nothing inline, no third parties, no framing. */
+/** The page may load files of the same origin only: no inline scripts, no third parties, no frames. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,14 +31,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The precompressed variants of each file and their suffixes, smallest first. */
+/** The precompressed variants of each file and their suffixes, the smallest first. */
 const ENCODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ] as const;
 
 interface Variant {
-  /** Undefined for the uncompressed bytes. */
+  /** Undefined for the uncompressed variant. */
   readonly encoding: string | undefined;
   readonly body: Buffer;
   readonly etag: string;
@@ -47,11 +47,11 @@ interface Variant {
 interface Asset {
   readonly type: string;
   readonly cacheControl: string;
-  /** In order of preference; the last one is uncompressed. */
+  /** In order of preference. The last variant is uncompressed. */
   readonly variants: readonly Variant[];
 }
 
-/** Files by path: "index.html" and its assets, such as "assets/index-BKreqt8m.css". */
+/** Files by path: "index.html", and assets such as "assets/index-BKreqt8m.css". */
 export type Dashboard = ReadonlyMap<string, Asset>;
 
 export function loadDashboard(folder = BUILT): Dashboard {
@@ -61,7 +61,7 @@ export function loadDashboard(folder = BUILT): Dashboard {
     const type = TYPES[path.extname(name)];
     if (type === undefined) continue;
     const file = path.join(folder, name);
-    // The other names contain a hash of their content, so they can be cached forever.
+    // The names of all other files contain a hash of the content, so clients can cache these files forever.
     const cacheControl = name === INDEX ? 'no-cache' : 'public, max-age=31536000, immutable';
     assets.set(name.replaceAll(path.sep, '/'), {
       type,
@@ -85,7 +85,7 @@ function readVariants(file: string): Variant[] {
   });
 }
 
-/** A response with a file, or without a body if the client has the file. */
+/** A response with a file. The response has no body if the client has the file already. */
 export interface AssetResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string | number>>;
@@ -93,7 +93,7 @@ export interface AssetResponse {
   readonly body: Buffer | undefined;
 }
 
-/** The response with the file of this name, by default the page; undefined if there is no such file. */
+/** The response with the file of this name (default: the page); undefined if there is no such file. */
 export function findAsset(
   dashboard: Dashboard,
   requestHeaders: IncomingHttpHeaders,
@@ -111,9 +111,9 @@ export function findAsset(
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
   };
-  // A substring match, since a proxy may have made the tag weak or listed several.
-  const isHeld = requestHeaders['if-none-match']?.includes(etag) === true;
-  if (isHeld) return { status: 304, headers, body: undefined };
+  // A substring match, because a proxy may have made the tag weak, or may send several tags.
+  const isUnchanged = requestHeaders['if-none-match']?.includes(etag) === true;
+  if (isUnchanged) return { status: 304, headers, body: undefined };
   const contentHeaders = {
     'Content-Type': asset.type,
     'Content-Length': body.length,
@@ -124,12 +124,14 @@ export function findAsset(
 
 /** The first variant that Accept-Encoding allows; q=0 refuses a variant. */
 function chooseVariant(variants: readonly Variant[], accepted: string): Variant {
-  const taken = accepted.split(',').flatMap((part) => {
+  const acceptedEncodings = accepted.split(',').flatMap((part) => {
     const [name, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
     return parameters.some((text) => /^q=0(\.0*)?$/.test(text)) ? [] : [name];
   });
   const plain = variants[variants.length - 1];
   return (
-    variants.find(({ encoding }) => encoding !== undefined && taken.includes(encoding)) ?? plain
+    variants.find(
+      ({ encoding }) => encoding !== undefined && acceptedEncodings.includes(encoding),
+    ) ?? plain
   );
 }

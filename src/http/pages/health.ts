@@ -1,34 +1,34 @@
-/** The health of a service: that of its state, and on a partial ledger that of the follower. */
+/** The health of a service: the health of its state, and on a partial ledger the health of the follower. */
 
 import type { Health, LiveState } from '../../replica/live-state.ts';
 import type { FollowStatus, WantedClient } from '../../upstream/channel/wanted.ts';
 import type { PastHealth } from '../answering/past-answers.ts';
 
-/** How large the data folder is, and how long the disk will last. */
+/** The size of the data folder, and when the disk will be full. */
 export interface DiskReport {
   readonly bytes: number;
-  /** Its growth in a day, at the pace of the last hours; null in the first minutes. */
+  /** Growth per day, estimated from the last hours; null in the first minutes. */
   readonly dayBytes: number | null;
   readonly freeBytes: number;
-  /** Until the disk is full at that pace; null if that is not known, or nothing grows. */
+  /** Days until the disk is full at that growth; null if the growth is unknown or zero. */
   readonly daysLeft: number | null;
-  /** Only if the disk is filling up. */
+  /** Present only if the disk will soon be full. */
   readonly warning?: string;
 }
 
-/** `upstream_failed`: the exchange that the ledger follows fails, or nobody follows it. */
+/** `upstream_failed` means: the followed exchange fails, or no follower is connected. */
 export interface ServiceHealth extends Omit<Health, 'status'>, PastHealth {
   readonly status: Health['status'] | 'upstream_failed';
-  /** The follower's last report; only on a partial ledger with a follower. */
+  /** The last report of the follower; present only on a partial ledger with a follower. */
   readonly follow?: FollowStatus;
-  /** Of the data folder; absent if there is none, or it was not looked at yet. */
+  /** The disk of the data folder; absent without a data folder, and before the first check. */
   readonly disk?: DiskReport;
-  /** For the dashboard: the operator's explorer, if there is one. */
+  /** The explorer that the dashboard links to, if the operator has set one. */
   readonly explorerUrl?: string;
 }
 
-/** Reasons that say more than the state of the upstream does. */
-const FIRST: readonly Health['status'][] = [
+/** These states take precedence over `upstream_failed`. */
+const PRECEDING_STATUSES: readonly Health['status'][] = [
   'replaying',
   'broken',
   'cut_off',
@@ -48,7 +48,8 @@ export async function readHealth(
   const follow = wanted.status();
   const fault = follow === undefined ? NO_FOLLOWER : findFault(follow);
   const reported = follow === undefined ? {} : { follow };
-  if (fault === undefined || FIRST.includes(health.status)) return { ...health, ...reported };
+  if (fault === undefined || PRECEDING_STATUSES.includes(health.status))
+    return { ...health, ...reported };
   return { ...health, status: 'upstream_failed', message: fault, ...reported };
 }
 

@@ -1,4 +1,4 @@
-/** The page at "/" where the dashboard was not built. */
+/** The page at "/" in an installation without the built dashboard. */
 
 const HOME_TEXT = `<!doctype html>
 <html lang="en">

@@ -39,7 +39,7 @@ function describePushedName(name: string | typeof AS_DATA | undefined): string {
   return name === AS_DATA ? 'the answer itself is the data' : `the answer is the member ${name}`;
 }
 
-/** The types that only the exchange answers, by group. */
+/** The types that are forwarded to the exchange, by group. */
 function describeForwarded(): string {
   const groups = new Map<string, string[]>();
   for (const { group, type, fields } of UPSTREAM_TYPES) {

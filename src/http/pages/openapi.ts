@@ -47,7 +47,7 @@ const ALLOW_HEADER: Json = {
   Allow: header('the methods that the path takes', { type: 'string' }),
 };
 
-/** The headers that responses of a status may carry in addition to the common ones. */
+/** The headers that responses with a status may have in addition to the common headers. */
 const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   400: BUDGET_HEADERS,
   405: ALLOW_HEADER,
@@ -58,7 +58,7 @@ const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   503: { ...RETRY_HEADER, ...LEDGER_HEADERS, ...BUDGET_HEADERS },
 };
 
-/** The fields of a type, and the optional fields that every own type has. */
+/** The fields of a type, and the optional fields of every type that perpinfo answers itself. */
 function fieldsOf({ source, fields }: QuestionType): [string, Field<unknown>][] {
   if (source === 'upstream') return Object.entries(fields);
   const others = source === 'archive' ? SERIES_FIELDS : PAST_MOMENT_FIELDS;
@@ -71,7 +71,7 @@ function fieldsOf({ source, fields }: QuestionType): [string, Field<unknown>][] 
 
 const SERIES_FIELDS = { ...PAST_MOMENT_FIELDS, format: formatField };
 
-/** Where the answer comes from, and what it weighs besides the weight of the type. */
+/** Describes where the answer comes from, and what is charged in addition to the weight of the type. */
 function describeSource(questionType: QuestionType): string {
   if (questionType.source === 'upstream') return 'Answered by the exchange, with --forward only.';
   const shares = questionType.source === 'archive' ? questionType.shares : undefined;
@@ -192,7 +192,7 @@ function infoOperation(): Json {
   };
 }
 
-/** The union of the fields of all types; each type uses its own. */
+/** The union of the fields of all types. Each type uses a part of them. */
 function queryParameters(): Json[] {
   const fields = new Map(QUESTION_TYPES.flatMap(fieldsOf));
   return Array.from(fields, ([name, { description, schema }]) => ({
@@ -230,7 +230,7 @@ function pollOperation(): Json {
   };
 }
 
-/** A record, so that a status that is missing here does not compile. */
+/** A Record type, so that a missing status is a compile error. */
 const HEALTH_STATUSES: Readonly<Record<ServiceHealth['status'], true>> = {
   ok: true,
   replaying: true,

@@ -1,18 +1,18 @@
 /**
- * One client's connection, from accept to close, and the only owner of its socket: one reader, one
- * error listener and one deadline (`socket.setTimeout`) for its whole life. Its handler gets the bytes:
- * at first the fast lane, then Node's HTTP server. Push gets the socket itself.
+ * The connection of one client, from accept to close. ClientConnection is the only owner of the socket: the socket
+ * has one reader, one error listener and one deadline (`socket.setTimeout`) until it is closed. A handler gets
+ * the bytes: first the fast lane, later Node's HTTP server. Push takes over the socket itself.
  */
 
 import type { Socket } from 'node:net';
 import { Cancellation, CLIENT_GONE, STOPPING } from '../../answering/cancellation.ts';
 import { readConnection } from './shared-reads.ts';
 
-/** A transport's end of a connection. */
+/** A transport that handles the bytes of a connection. */
 export interface ConnectionHandler {
-  /** A request is partial or held, or its response is not written yet. */
+  /** True if a request is incomplete or waits, or if a response is not written yet. */
   readonly isBusy: boolean;
-  /** Takes the bytes of one read, which are only valid until it returns. */
+  /** Takes the bytes of one read. The bytes are valid only until this method returns. */
   takeRead(bytes: Buffer, length: number): void;
   /** The client has ended its side. */
   takeEnd(): void;
@@ -21,8 +21,8 @@ export interface ConnectionHandler {
 }
 
 /**
- * Bytes of further requests that are read while a response is pending: the end of a connection comes after
- * them, and ends the work on the response.
+ * Maximum number of bytes that are read while a response is pending. Reading on is needed to notice that the client
+ * has closed the connection, which cancels the work on the response.
  */
 export const READ_AHEAD_BYTES_MAX = 64 << 10;
 /** How long a client may keep sending after our last response. */
@@ -34,10 +34,10 @@ export class ClientConnection {
   #stopReading: (() => void) | undefined;
   #hasEnded = false;
   #isReleased = false;
-  /** Further bytes of the client are dropped. */
+  /** The connection is being closed. Further bytes of the client are dropped. */
   #isEnding = false;
   #isDraining = false;
-  /** Requests on it without a known key, path or method. */
+  /** Number of requests with an unknown key, path or method. */
   probeCount = 0;
   readonly cancellation = new Cancellation();
 
@@ -60,13 +60,13 @@ export class ClientConnection {
     return this.#isDraining;
   }
 
-  /** The service is stopping: the connection is closed once it is not busy. */
+  /** The service is stopping. drain.ts closes the connection once it is not busy. */
   startDraining(): void {
     this.#isDraining = true;
     this.cancellation.cancel(STOPPING);
   }
 
-  /** Whether push owns the socket now, and closes it. */
+  /** Whether push owns the socket now. Push then also closes the socket. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -96,7 +96,7 @@ export class ClientConnection {
     else this.#handler?.takeEnd();
   };
 
-  /** Backpressure: the client is not read from until `resume`. */
+  /** Backpressure: stops reading from the client until `resume`. */
   pause(): void {
     this.socket.pause();
   }
@@ -122,9 +122,9 @@ export class ClientConnection {
   }
 
   /**
-   * Ends our side, and closes when the client ends its own, or LINGER_MS after everything is written.
-   * What it sends until then is read and dropped: closing a socket with unread bytes resets the
-   * connection, and the client could lose our last response.
+   * Ends our side of the connection, and closes the socket when the client ends its side, at the latest LINGER_MS
+   * after everything is written. Bytes that arrive until then are read and dropped. Closing a socket with unread
+   * bytes would reset the connection, and the client could lose our last response.
    */
   linger(): void {
     const { socket } = this;
@@ -134,7 +134,7 @@ export class ClientConnection {
     }
     if (this.#isEnding) return;
     this.#isEnding = true;
-    // Reading before that would renew the deadline of a client that sends but does not read.
+    // Reading before everything is written would renew the deadline of a client that sends but does not read.
     socket.pause();
     socket.end(() => {
       socket.resume();

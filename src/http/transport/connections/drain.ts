@@ -1,6 +1,6 @@
 /**
  * Draining, when the service stops (SIGTERM, SIGINT, SIGHUP): requests in flight are finished, idle connections
- * are closed, and those that are left at the deadline are destroyed.
+ * are closed, and all connections that are still open at the deadline are destroyed.
  */
 
 import type { Server } from 'node:net';
@@ -10,17 +10,17 @@ import type { OpenConnections } from './open-connections.ts';
 /** How often connections are checked while they drain. */
 const DRAIN_CHECK_MS = 20;
 /**
- * Number of checks after which an idle connection is closed: a client's next request may be in flight,
- * and its response then says Connection: close. Checks are counted, not time, because nothing is read
- * during a long turn of the event loop, and a request that has arrived would be missed.
+ * An idle connection is closed after this number of checks. The wait is needed because the client's next request
+ * may be in flight; its response then says Connection: close. Checks are counted instead of time: nothing is
+ * read during a long turn of the event loop, so a deadline could miss a request that has already arrived.
  */
 const IDLE_CHECKS = 15;
-/** Share of the timeout in which connections are accepted, if new clients keep coming. */
+/** While new clients connect, connections are accepted for at most this share of the timeout. */
 const ACCEPT_SHARE_MAX = 0.5;
 
 /**
- * Accepts the connections that wait in the backlog, and closes each once it is idle; the last responses
- * say `Connection: close`. Connections left after the timeout are destroyed.
+ * Accepts the connections that wait in the backlog of the listening socket, and closes each connection once it is
+ * idle. The last responses say `Connection: close`. Connections that are open after the timeout are destroyed.
  */
 export function drainServer(server: Server, connections: OpenConnections, timeoutMs: number): void {
   if (!connections.isDraining) closeOnceIdle(connections);
@@ -31,8 +31,9 @@ export function drainServer(server: Server, connections: OpenConnections, timeou
 }
 
 /**
- * One connection is accepted per turn of the event loop, so after a turn without any the backlog is
- * empty. Immediates run after sockets were polled; timers may run twice without that.
+ * Node accepts at least one waiting connection in each turn of the event loop. So the backlog is empty after a turn
+ * without a new connection. Immediates are used because they run after sockets were polled; timers may run twice
+ * without a poll in between.
  */
 function closeOnceAccepted(server: Server, connections: OpenConnections, deadlineMs: number): void {
   const { acceptedCount } = connections;
@@ -61,7 +62,7 @@ type IdlenessTable = WeakMap<ClientConnection, { bytesRead: number; checks: numb
 
 function isIdle(connection: ClientConnection, idleness: IdlenessTable): boolean {
   const { bytesRead } = connection.socket;
-  // Push closes its own connections.
+  // Push closes its connections itself.
   if (connection.isReleased) return false;
   const last = idleness.get(connection);
   const isQuiet = last?.bytesRead === bytesRead && !connection.isBusy;

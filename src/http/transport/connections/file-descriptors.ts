@@ -1,13 +1,13 @@
 /**
- * The maximum number of connections. Each takes a file descriptor, and a process without a free one
- * drops connections silently and cannot open files. So some are kept in reserve, and connections over
+ * The maximum number of connections. Each connection needs a file descriptor. A process without free descriptors
+ * drops connections silently and cannot open files. So some descriptors stay in reserve, and connections over
  * the limit are refused, counted and logged.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 
-/** Kept in reserve for the ledger's files, snapshots and connections that are closing. */
+/** Descriptors in reserve for the files of the ledger, for snapshots, and for connections that are being closed. */
 const SPARE = 64;
 
 /** The process's limit of open files; undefined on systems without /proc. */
@@ -21,7 +21,7 @@ function readLimit(): number | undefined {
   }
 }
 
-/** The configured maximum, or as many as the limit of open files leaves room for. */
+/** The configured maximum, or less if the limit of open files is lower. */
 export function connectionsMaxOf(askedMax: number, log: Logger): number {
   const limit = readLimit();
   if (limit === undefined) return askedMax;

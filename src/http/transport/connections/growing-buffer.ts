@@ -1,6 +1,6 @@
-/** A buffer to which one read after the other is appended. */
+/** Makes room in a buffer to which the bytes of several reads are appended. */
 
-/** A buffer of this size is cheap to keep: the next request can use it again. */
+/** A buffer up to this size is not released, so that the next request can reuse it. */
 export const SMALL_SIZE = 1 << 10;
 
 /**

@@ -11,13 +11,13 @@ export interface OpenConnectionsParts {
   readonly log: Logger;
 }
 
-/** Connections over the limit are counted, and logged at most this often. */
+/** Minimum time between two log lines about connections over the limit. */
 const REFUSAL_LOG_MS = 10_000;
 
 export class OpenConnections {
   readonly #parts: OpenConnectionsParts;
   readonly #open = new Set<ClientConnection>();
-  /** The number of all connections since the start. */
+  /** The number of connections that were accepted since the start. */
   acceptedCount = 0;
   #refusedCount = 0;
   #refusalLoggedMs = Number.NEGATIVE_INFINITY;
@@ -28,7 +28,7 @@ export class OpenConnections {
     this.#parts = parts;
   }
 
-  /** The connection of a socket; over the limit it is closed instead, and undefined. */
+  /** Returns the connection of a socket. Over the limit, closes the socket and returns undefined. */
   accept(socket: Socket): ClientConnection | undefined {
     const isFull = this.#open.size >= this.#parts.countMax;
     if (isFull || this.#isOver) {
@@ -71,13 +71,13 @@ export class OpenConnections {
     return this.#isDraining;
   }
 
-  /** From here on, the last response on a connection says `Connection: close`. */
+  /** From now on, the last response on each connection says `Connection: close`. */
   startDraining(): void {
     this.#isDraining = true;
     for (const connection of this.#open) connection.startDraining();
   }
 
-  /** Destroys all connections, present and future. */
+  /** Destroys all open connections, and every connection that is accepted later. */
   destroyAll(): void {
     this.#isOver = true;
     for (const { socket } of this.#open) socket.destroy();

@@ -1,4 +1,4 @@
-/** How long a client may take. */
+/** The deadlines of clients. */
 
 import { RequestError } from '../../../info/request-error.ts';
 import type { HttpSettings } from '../../settings.ts';
@@ -6,7 +6,7 @@ import type { HttpSettings } from '../../settings.ts';
 /** How often connections are checked against their deadlines. */
 export const TIMEOUT_CHECK_MS = 500;
 
-/** How long a client may leave a response unread: longer than any pause that is allowed. */
+/** How long a client may leave a response unread. This is longer than any pause that a client is allowed. */
 export function stalledMsMax({
   idleTimeout,
   requestTimeout,
@@ -17,7 +17,7 @@ export function stalledMsMax({
   return Math.max(idleTimeout, requestTimeout) + waitMs + 2 * TIMEOUT_CHECK_MS;
 }
 
-/** The headers may not take longer than the whole request. */
+/** The deadline for the headers, which is never later than the deadline for the whole request. */
 export function headerMsMax({
   headerTimeout,
   requestTimeout,
@@ -25,7 +25,7 @@ export function headerMsMax({
   return Math.min(headerTimeout, requestTimeout);
 }
 
-/** Refuses a request that is not complete in time. */
+/** The refusal of a request that is not complete at its deadline. */
 export function refuseLateness(
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout'>,
 ): RequestError {

@@ -1,17 +1,17 @@
 /**
- * The memory of requests that have not come whole, and of those that wait behind another, over all
- * connections of a worker. Each client has some seconds to send a request, so without a limit those that
- * send only the first part would fill the memory. Over the limit the oldest is refused: an ordinary
- * request is whole within milliseconds, so it is never the oldest.
+ * Limits the memory of incomplete requests, and of requests that wait for an earlier response, over all
+ * connections of a worker. A client has several seconds to send a request. Without a limit, clients that send
+ * only the first part of a request would fill the memory. Over the limit, the oldest request is refused. An
+ * ordinary request is complete within milliseconds, so an ordinary request is never the oldest.
  */
 
 import { RequestError } from '../../../info/request-error.ts';
 import type { HttpSettings } from '../../settings.ts';
 
 const UNFINISHED_BYTES_MAX = 64 << 20;
-/** Where bodies may be long, there is room for so many of the longest. */
+/** The limit has room for at least this number of bodies of maximum length. */
 const LONGEST_BODIES = 4;
-/** A buffer up to this size is not counted: an ordinary request is not refused, whatever others send. */
+/** A buffer up to this size is not counted, so that other clients cannot cause the refusal of an ordinary request. */
 const UNCOUNTED_BYTES_MAX = 8 << 10;
 
 export const TOO_MUCH_UNFINISHED = new RequestError(
@@ -19,15 +19,15 @@ export const TOO_MUCH_UNFINISHED = new RequestError(
   'request: incomplete, and the oldest of those that together take more memory than the limit; try again',
 );
 
-/** What keeps the bytes of a request. */
+/** The owner of the bytes of an incomplete request. */
 export interface UnfinishedRequest {
-  /** Refuses the request and frees its bytes; does nothing if it is about to be read. */
+  /** Refuses the request and frees its bytes. Does nothing if the request is about to be answered. */
   refuseUnfinished(): void;
 }
 
 export class UnfinishedBytes {
   readonly #bytesMax: number;
-  /** By age: the oldest comes first. */
+  /** Bytes by request, the oldest request first. */
   readonly #bytes = new Map<UnfinishedRequest, number>();
   #total = 0;
   #isPlanned = false;
@@ -36,7 +36,7 @@ export class UnfinishedBytes {
     this.#bytesMax = Math.max(UNFINISHED_BYTES_MAX, LONGEST_BODIES * bodyBytesMax);
   }
 
-  /** Notes the size of a request's buffer; 0 once the buffer is released. */
+  /** Records the size of a request's buffer; 0 after the buffer was released. */
   note(request: UnfinishedRequest, bufferBytes: number): void {
     const bytes = bufferBytes > UNCOUNTED_BYTES_MAX ? bufferBytes : 0;
     this.#total += bytes - (this.#bytes.get(request) ?? 0);
@@ -45,7 +45,7 @@ export class UnfinishedBytes {
     if (this.#total > this.#bytesMax) this.#plan();
   }
 
-  /** Later, since a connection may not end while its bytes are read. */
+  /** Refuses later, because a connection must not be closed while its bytes are being read. */
   #plan(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;

@@ -1,15 +1,15 @@
 /**
- * The fast lane: requests of the ordinary form (ordinary-request.ts) are answered straight on the
- * socket, without Node's HTTP server, which takes several times as long as the answer itself. At the
- * first request of another form, a connection moves to Node's server for good.
+ * The fast lane answers requests of the ordinary form (ordinary-request.ts) directly on the socket. Node's HTTP
+ * server would take several times as long as the answer itself. At the first request of another form, the
+ * connection moves to Node's server and stays there.
  *
- * The reads of one turn of the event loop are first gathered, then answered, then sent, all together.
- * Each step then runs with its code in the processor's cache; and a write that wakes the client up is
- * expensive, but further writes to a client that is awake are not.
+ * All reads of one turn of the event loop are gathered, then answered together, then sent together. Each step
+ * then runs with its code in the processor's cache. Also, a write that wakes up the client's process is
+ * expensive, but further writes to a process that is awake are cheap.
  *
- * A connection's share of a turn is bounded. Requests beyond it are held, and the client is not read
- * from, until the next turn, and until it has taken its earlier responses. A turn is bounded too: what it
- * has no time for is answered first in the next one.
+ * Each connection has a limited share of a turn. Requests over the limit wait for the next turn, and until the
+ * client has read its earlier responses; meanwhile nothing is read from the client. The duration of a turn is
+ * limited too. Requests that are left when the time is up are answered first in the next turn.
  */
 
 import type { RequestError } from '../../../info/request-error.ts';
@@ -45,10 +45,10 @@ export interface LaneParts {
   >;
 }
 
-/** Takes a connection that has left the fast lane, with the bytes that it has sent. */
+/** Hands a connection to Node's server, with the bytes that were read but not answered. */
 type PassToNode = (client: ClientConnection, sent: { readonly rest: Buffer }) => void;
 
-/** Maximum number of bytes and of reads that are gathered in one turn. */
+/** Maximum number of bytes, and of reads, that are gathered in one turn. */
 const TURN_BYTES = 1 << 18;
 const TURN_READS_MAX = 128;
 
@@ -61,12 +61,12 @@ export class FastLane implements LaneReader {
   readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
   readonly #deadlines: DeadlineTimer;
-  /** The bytes that this turn has read so far, connection after connection. */
+  /** The bytes that were read in this turn, connection after connection. */
   readonly #bytes = Buffer.allocUnsafeSlow(TURN_BYTES);
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
   #turnStartedMs = 0;
-  /** The last turn had no time for all that was read. */
+  /** The last turn had no time to answer everything that was read. */
   #isBehind = false;
 
   constructor(parts: LaneParts, passToNode: PassToNode) {
@@ -104,10 +104,10 @@ export class FastLane implements LaneReader {
     this.#deadlines.stop();
   }
 
-  /** Gathers a read, to be answered at the end of the turn. */
+  /** Gathers the bytes of a read. They are answered at the end of the turn. */
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
     if (connection.isOver) {
-      // Reading on would renew the deadline of a client that sends but does not read.
+      // More reads would renew the deadline of a client that sends but does not read.
       connection.client.pause();
       return;
     }
@@ -132,23 +132,23 @@ export class FastLane implements LaneReader {
     this.#bytesUsed += length;
   }
 
-  /** Goes on reading while a reply is pending, to notice a client that is gone; up to a limit. */
+  /** Continues to read while a reply is pending, up to a limit, to notice that the client is gone. */
   #readAhead(connection: LaneConnection): void {
     const { client, keptLength, skipLength } = connection;
     connection.isHeld = keptLength > 0;
-    // What is skipped is the body of the request that waits.
+    // The bytes that will be skipped are the body of the pending request, not a further request.
     if (keptLength - skipLength > READ_AHEAD_BYTES_MAX) client.pause();
     else client.resume();
   }
 
-  /** Moves what the connection has in this turn's bytes to its own. */
+  /** Copies the connection's bytes of this turn to the connection's own buffer. */
   #keepRead(connection: LaneConnection): void {
     const { readStart, readEnd } = connection;
     if (readEnd > readStart) connection.keep(this.#bytes, readStart, readEnd);
     connection.readEnd = readStart;
   }
 
-  /** The client has ended its side: ours ends when all its requests are answered. */
+  /** The client has ended its side of the connection. Our side ends when all requests are answered. */
   takeEnd(connection: LaneConnection): void {
     const { isQueued, isHeld, isWaiting } = connection;
     if (!isQueued && !isHeld && !isWaiting) this.#finishEnd(connection);
@@ -173,7 +173,7 @@ export class FastLane implements LaneReader {
     setImmediate(() => this.#finishTurn());
   }
 
-  /** Answers all that was read, then sends all responses. */
+  /** Answers everything that was read in this turn, then sends all responses. */
   #finishTurn(): void {
     if (this.#turn.length === 0) return;
     const connections = this.#turn.splice(0);
@@ -195,7 +195,7 @@ export class FastLane implements LaneReader {
     this.#tally.flush((endMs - this.#turnStartedMs) / 1000);
   }
 
-  /** Leaves what a connection has sent to the next turn. */
+  /** Moves a connection and its unanswered bytes to the next turn. */
   #postpone(connection: LaneConnection): void {
     this.#isBehind = true;
     this.#keepRead(connection);
@@ -203,8 +203,8 @@ export class FastLane implements LaneReader {
   }
 
   /**
-   * Answers what a connection has sent, up to its share of the turn; the rest is kept. False if the last
-   * request is answered later, or has not come whole.
+   * Answers the requests of a connection, up to the connection's share of the turn. The rest of the bytes stays in
+   * the connection's buffer. Returns false if the last request is incomplete, or is answered later.
    */
   #answerRead(connection: LaneConnection): boolean {
     const { keptLength, readStart, readEnd } = connection;
@@ -241,7 +241,7 @@ export class FastLane implements LaneReader {
     }
   }
 
-  /** Requests after this one wait with it. */
+  /** Waits for the reply to a request. Further requests of the connection wait too. */
   #awaitReply(connection: LaneConnection, promise: Promise<Reply>): void {
     const startedMs = this.#turnStartedMs;
     connection.isWaiting = true;
@@ -284,7 +284,7 @@ export class FastLane implements LaneReader {
     else this.#sendLong(connection, longReply);
   }
 
-  /** Until it is sent, the connection's next request waits. */
+  /** Sends a long body. The connection's next request waits until the body is sent. */
   #sendLong(connection: LaneConnection, { body, releaseBody }: Reply): void {
     const { answers, settings } = this.#parts;
     const { socket } = connection.client;
@@ -316,7 +316,7 @@ export class FastLane implements LaneReader {
     client.linger();
   }
 
-  /** Waits until the client has taken its responses, as long as Node's server would. */
+  /** Waits until the client has read its responses, with the same deadline as on Node's server. */
   #awaitReader(connection: LaneConnection): void {
     if (connection.isSending) return;
     const { socket } = connection.client;
@@ -331,7 +331,7 @@ export class FastLane implements LaneReader {
     });
   }
 
-  /** Queues what is held for the next turn; if nothing is, reads from the client again. */
+  /** Puts a waiting request into the next turn. If no request waits, reads from the client again. */
   #proceed(connection: LaneConnection): void {
     const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
     if (hasLeft || isWaiting || isQueued || client.socket.destroyed) return;
@@ -347,14 +347,14 @@ export class FastLane implements LaneReader {
     this.#queue(connection);
   }
 
-  /** After a bug of ours, only this connection is closed. */
+  /** Closes only this connection, after an unexpected error. */
   #cutOff(connection: LaneConnection): void {
     connection.hasLeft = true;
     this.#send(connection);
     connection.client.socket.destroy();
   }
 
-  /** Hands the client to Node's server, after the responses that are due here. */
+  /** Hands the client to Node's server, after its finished responses were sent. */
   #leave(connection: LaneConnection, reason: LaneExit): void {
     const { client, kept, keptLength } = connection;
     this.#parts.counters.countLaneExit(reason);
@@ -377,7 +377,7 @@ export class FastLane implements LaneReader {
     }
   }
 
-  /** Of a connection that waits for its reply, the requests after that are dropped unread. */
+  /** Refuses an incomplete request. If a reply is pending, drops the requests after it instead. */
   refuseUnfinished(connection: LaneConnection): void {
     if (connection.isQueued) return;
     if (!connection.isWaiting) {
@@ -390,7 +390,7 @@ export class FastLane implements LaneReader {
     connection.client.pause();
   }
 
-  /** Ends a connection. Its next request is refused, unless its head alone has been answered. */
+  /** Closes a connection, and refuses its next request. A body whose head was already answered is not refused again. */
   #refuseRest(connection: LaneConnection, refusal: RequestError): void {
     connection.isOver = true;
     connection.isHeld = false;

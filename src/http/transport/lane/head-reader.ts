@@ -1,4 +1,4 @@
-/** Parses the heads of requests on the fast lane; of a head much like the last one, only what differs. */
+/** Parses the heads of requests on the fast lane. If a head is like the last one, only the different part is parsed. */
 
 import type { Answers } from '../../answering/answers.ts';
 import type { LaneExit } from '../../answering/counters.ts';
@@ -29,7 +29,7 @@ export class HeadReader {
     this.#parts = parts;
   }
 
-  /** The head that starts there; "partial" if it is incomplete, or why it is left to Node. */
+  /** Reads the head at `start`. Returns "partial" if the head is incomplete, or the reason why Node has to read it. */
   read(
     connection: LaneConnection,
     bytes: Buffer,
@@ -37,7 +37,7 @@ export class HeadReader {
     end: number,
   ): LaneHead | 'partial' | LaneExit {
     const { head } = connection;
-    // The rest of a body has come, after a head that was read before.
+    // The head was read before. These bytes are the rest of its body.
     if (head !== undefined && connection.isHeadAdmitted) return head;
     if (head !== undefined && this.#isAsLong(head, bytes, start, end)) return head;
     const searchStart = start + Math.max(0, connection.partialHead.checkedLength - LINE_END_LENGTH);
@@ -53,17 +53,17 @@ export class HeadReader {
     return parsed;
   }
 
-  /** Whether a head follows that has the last one's length, and can be read as `#vary` reads it. */
+  /** Whether the next head has the same length as the last one, and differs at most in the varying part. */
   #isAsLong(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const headEnd = start + head.bytes.length;
     if (headEnd > end) return false;
-    // Queries mostly differ, bodies are mostly as long as the last one.
+    // Queries usually differ. The lengths of bodies are usually the same.
     const isRepeated =
       head.varying?.kind !== 'query' && isSameAs(head.bytes, bytes, start, headEnd);
     return isRepeated || this.#vary(head, bytes, start, headEnd);
   }
 
-  /** Changes the last head to this one; false if they differ in more than the varying part. */
+  /** Updates the last head to the new one. Returns false if they differ outside of the varying part. */
   #vary(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const { varying } = head;
     if (varying === undefined) return false;
@@ -82,7 +82,7 @@ export class HeadReader {
     return true;
   }
 
-  /** False if the part is unusual: then the head is left as it was. */
+  /** Parses the varying part. Returns false, and does not change the head, if the part has an unusual form. */
   #readPart(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const { answers, settings } = this.#parts;
     if (head.varying?.kind === 'query') {

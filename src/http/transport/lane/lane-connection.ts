@@ -1,4 +1,4 @@
-/** A connection on the fast lane: its unanswered bytes, and the state of its requests. */
+/** A connection on the fast lane: its unanswered bytes, and the state of its current request. */
 
 import type { QuestionHead } from '../../answering/question-head.ts';
 import type { Reply } from '../../message/reply.ts';
@@ -8,17 +8,17 @@ import type { UnfinishedRequest } from '../connections/unfinished-bytes.ts';
 import { PartialHead } from './ordinary-request.ts';
 import type { VaryingPart } from './varying-part.ts';
 
-/** The fast lane, as its connections see it. */
+/** The methods of the fast lane that its connections call. */
 export interface LaneReader {
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void;
   takeEnd(connection: LaneConnection): void;
   forget(connection: LaneConnection): void;
-  /** Called with the size of the buffer that its bytes are kept in, when that has changed. */
+  /** Called when the size of the connection's buffer has changed. */
   noteBufferSize(connection: LaneConnection, bufferBytes: number): void;
   refuseUnfinished(connection: LaneConnection): void;
 }
 
-/** A parsed head with its bytes: a client that sends the same bytes again gets the same result. */
+/** A parsed head with its bytes. If the client sends the same bytes again, the parsed head is reused. */
 export interface LaneHead {
   bytes: Buffer;
   readonly varying: VaryingPart | undefined;
@@ -26,7 +26,7 @@ export interface LaneHead {
   bodyLength: number;
   /** The client wants the connection to be closed after the response. */
   readonly isLast: boolean;
-  /** Nothing was wrong with it when its body was incomplete; a whole request is checked again. */
+  /** The head was admitted while its body was incomplete. The whole request is checked again. */
   isAdmitted: boolean;
 }
 
@@ -35,38 +35,38 @@ const NOTHING = Buffer.alloc(0);
 export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   readonly client: ClientConnection;
   readonly #reader: LaneReader;
-  /** When the client last sent something, or had taken all its responses. */
+  /** When the client last sent bytes, or when it had read all of its responses. */
   activeMs: number;
   hasAsked = false;
-  /** The connection is part of the turn that is being gathered. */
+  /** The connection is in the list of the current turn. */
   isQueued = false;
-  /** The kept bytes wait for the next turn; the client is not read from. */
+  /** The buffered bytes wait for the next turn. Nothing is read from the client. */
   isHeld = false;
-  /** A reply is pending, or a long body is still being sent: further requests wait. */
+  /** A reply is pending, or a long body is being sent. Further requests wait. */
   isWaiting = false;
-  /** Not all responses are written to the system yet. */
+  /** The operating system has not taken all responses yet. */
   isSending = false;
   /** The connection has moved to Node's server, or was closed after a bug. */
   hasLeft = false;
-  /** Connection: close has been sent, or nothing is read after the pending reply. */
+  /** `Connection: close` was sent, or the connection is closed after the pending reply. */
   isOver = false;
   #isClosed = false;
-  /** The range of the connection's read in the turn's bytes; empty if older bytes are kept. */
+  /** The range of the connection's bytes in the turn's buffer; empty if the connection uses its own buffer. */
   readStart = 0;
   readEnd = 0;
-  /** Bytes of earlier turns; they begin with a request. */
+  /** Bytes of earlier turns that are not answered yet. They begin at the start of a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
-  /** Responses that are to be sent; `longReply` is the last of them, if its body is long. */
+  /** The responses that are not sent yet. If the last one has a long body, it is `longReply`. */
   text = '';
   longReply: Reply | undefined;
   head: LaneHead | undefined;
-  /** When the current partial request began; 0 if there is none. */
+  /** When the first bytes of the current incomplete request arrived; 0 if there is none. */
   partialSinceMs = 0;
-  /** The head of that request is complete, and was admitted. */
+  /** The head of the incomplete request is complete, and was admitted. */
   isHeadAdmitted = false;
   readonly partialHead = new PartialHead();
-  /** Bytes of a body to be skipped: the head alone was answered. */
+  /** Number of bytes of a body that are skipped, because the request was answered by its head alone. */
   skipLength = 0;
 
   constructor(client: ClientConnection, reader: LaneReader, nowMs: number) {
@@ -105,7 +105,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     return this.#keptLength;
   }
 
-  /** Appends bytes to those that are kept, unless the client is gone. */
+  /** Appends bytes to the buffer, unless the client is gone. */
   keep(bytes: Buffer, start: number, end: number): void {
     if (this.#isClosed) return;
     const length = this.#keptLength + end - start;
@@ -114,7 +114,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     this.#keptLength = length;
   }
 
-  /** Drops the first of the kept bytes. */
+  /** Drops the first bytes of the buffer. */
   drop(length: number): void {
     if (length === 0) return;
     if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
@@ -129,13 +129,13 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     this.#reader.noteBufferSize(this, buffer.length);
   }
 
-  /** Deadlines do not count the time in which the client was not read from. */
+  /** Restarts the deadlines after a time in which nothing was read from the client. */
   restartDeadlines(nowMs: number): void {
     this.activeMs = nowMs;
     if (this.partialSinceMs > 0) this.partialSinceMs = nowMs;
   }
 
-  /** Clears the state of the request that was just answered. */
+  /** Resets the state after a request was answered. */
   expectNext(): void {
     this.partialSinceMs = 0;
     this.isHeadAdmitted = false;

@@ -1,4 +1,4 @@
-/** How long a connection on the fast lane may take. */
+/** The deadlines of connections on the fast lane. */
 
 import type { HttpSettings } from '../../settings.ts';
 import { headerMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
@@ -8,8 +8,8 @@ import type { LaneConnection } from './lane-connection.ts';
 const KEEP_ALIVE_GRACE_MS = 1000;
 
 /**
- * Calls `check` again and again, but not right after a stall of this process: requests that came
- * meanwhile have not been read yet, and their clients would be taken for idle.
+ * Calls `check` periodically, but not directly after this process was blocked. Requests that arrived while it was
+ * blocked have not been read yet, and their connections would look idle.
  */
 export class DeadlineTimer {
   readonly #timer: NodeJS.Timeout;
@@ -21,7 +21,7 @@ export class DeadlineTimer {
       const nowMs = performance.now();
       const isLate = nowMs - this.#calledMs > 2 * TIMEOUT_CHECK_MS;
       this.#calledMs = nowMs;
-      // Only once in a row: a process that is always late has deadlines too.
+      // Never twice in a row, so that deadlines also work in a process that is always late.
       this.#hasSkipped = isLate && !this.#hasSkipped;
       if (!this.#hasSkipped) check(nowMs);
     }, TIMEOUT_CHECK_MS);
@@ -33,7 +33,7 @@ export class DeadlineTimer {
   }
 }
 
-/** Whether a partial request is late, or the connection has been idle for too long. */
+/** Whether an incomplete request is past its deadline, or the connection has been idle for too long. */
 export function findMissedDeadline(
   connection: LaneConnection,
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,

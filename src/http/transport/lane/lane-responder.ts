@@ -1,4 +1,4 @@
-/** Answers the requests in a connection's bytes and renders the responses; fast-lane.ts sends them. */
+/** Answers the requests in a connection's bytes, and renders the responses. fast-lane.ts sends the responses. */
 
 import type { LaneExit } from '../../answering/counters.ts';
 import { BodySource } from '../../answering/question-source.ts';
@@ -17,14 +17,14 @@ export interface LaneResponderParts extends HeadReaderParts {
   awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
 }
 
-/** A connection's share of a turn: number of responses, and bytes after which none is added. */
+/** The limits of a connection in one turn: number of responses, and bytes after which no response is added. */
 const SHARE_REQUESTS_MAX = 16;
 const SHARE_BYTES_MAX = 1 << 16;
 
-/** Replies are rendered before anything else is answered. */
+/** The fast lane renders each reply before it answers another request. */
 const AT_ONCE = { isRenderedAtOnce: true };
 
-/** What became of a connection's next request. */
+/** The result of handling the next request of a connection. */
 export type LaneOutcome = 'answered' | 'partial' | 'waiting' | 'last' | 'failed' | LaneExit;
 
 /** The range of a connection's unanswered bytes. */
@@ -44,7 +44,7 @@ export class LaneResponder {
     this.#heads = new HeadReader(parts);
   }
 
-  /** Answers request after request, until none is left or one cannot be answered now. */
+  /** Answers one request after the other, until no request is left, or until a request cannot be answered now. */
   answerAll(connection: LaneConnection, input: LaneInput): LaneOutcome | 'held' {
     const { clock } = this.#parts;
     let outcome: LaneOutcome = 'answered';
@@ -107,7 +107,7 @@ export class LaneResponder {
     return reply;
   }
 
-  /** Appends a response to those to be sent; while draining, the last one closes the connection. */
+  /** Appends a response to the unsent responses. While the service drains, the last response closes the connection. */
   put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
     const isOver = connection.isOver || reply.isLast || head?.isLast === true;
@@ -122,7 +122,7 @@ export class LaneResponder {
   }
 }
 
-/** Skips the body of a request whose head alone was answered. */
+/** Skips the body of a request that was answered by its head alone. */
 function skipBody(connection: LaneConnection, input: LaneInput): void {
   const length = Math.min(connection.skipLength, input.end - input.start);
   connection.skipLength -= length;

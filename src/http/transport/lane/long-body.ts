@@ -1,4 +1,4 @@
-/** Sends long bodies in pieces: the system copies what it is given, megabytes take it milliseconds. */
+/** Sends long bodies in pieces, because copying megabytes to the operating system takes milliseconds. */
 
 import type { Socket } from 'node:net';
 import type { Turns } from '../../answering/turns.ts';
@@ -6,8 +6,8 @@ import type { Turns } from '../../answering/turns.ts';
 const PIECE_BYTES = 128 << 10;
 
 /**
- * Each piece has a turn of the event loop, after a pause if others have asked meanwhile. `over` is called
- * when the system has taken all of them, or when the connection is closed before that.
+ * Sends one piece per turn of the event loop, and pauses if other requests were answered in the meantime. `over` is
+ * called when the operating system has taken all pieces, or when the connection is closed before that.
  */
 export function sendInPieces(
   socket: Socket,

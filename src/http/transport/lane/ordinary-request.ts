@@ -1,6 +1,6 @@
 /**
- * The only form of request that the fast lane reads: what ordinary clients send, in a syntax so strict
- * that there is no second way to read it. Everything else is left to Node.
+ * The only form of request that the fast lane reads: the form that ordinary clients send. The syntax is so strict
+ * that two programs cannot read a request differently. Node's server reads all other requests.
  */
 
 import type { LaneExit } from '../../answering/counters.ts';
@@ -18,21 +18,21 @@ const VERSION = 'HTTP/1.1';
 const URL_CHARACTER = /[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]/;
 /** The origin form only, and only characters that a URL may contain. */
 const TARGET = new RegExp(`^/${URL_CHARACTER.source}*$`);
-/** By byte. */
+/** 1 for each byte that is a character of a URL. */
 const IS_URL_CHARACTER = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(URL_CHARACTER.test(String.fromCharCode(code))),
 );
-/** A name without white space before its colon; a value of visible ASCII, spaces inside only. */
+/** A name without white space before the colon. A value of visible ASCII, with spaces only in the middle. */
 const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
-/** A prefix of such a line. */
+/** An incomplete header line that can still become valid. */
 const HEADER_START =
   /^(?:[A-Za-z0-9-]{0,64}|[A-Za-z0-9-]{1,64}:[ \t]?(?:[\x21-\x7e][\x20-\x7e]*)?\r?|\r)$/;
-/** No sign, no leading zero, and few enough digits to be exact. */
+/** No sign and no leading zero. With nine digits at most, the number is exact. */
 const LENGTH = /^(?:0|[1-9][0-9]{0,8})$/;
 const END_OF_LINE = '\r\n';
 const LENGTH_HEADER = 'content-length';
 
-/** Headers that leave a request to Node, whatever their value. */
+/** A request with one of these headers is handed to Node's server. */
 const EXITS: ReadonlyMap<string, LaneExit> = new Map([
   ['transfer-encoding', 'chunked'],
   ['te', 'chunked'],
@@ -44,7 +44,7 @@ const EXITS: ReadonlyMap<string, LaneExit> = new Map([
   ['proxy-connection', 'syntax'],
 ]);
 
-/** The head of a request, as text without the empty line after it; or why it is left to Node. */
+/** Parses a head, given without the empty line at its end. Returns the reason if Node has to read it. */
 export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
   const [requestLine, ...lines] = text.split(END_OF_LINE);
   if (!isRequestLine(requestLine)) return 'syntax';
@@ -61,7 +61,7 @@ export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
   return isOrdinary ? { method, target, headers, bodyLength: Number(length), isLast } : 'syntax';
 }
 
-/** Whether a target may contain these bytes after its first question mark. */
+/** Whether all of these bytes may be part of a query. */
 export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): boolean {
   for (let index = start; index < end; index++) {
     if (IS_URL_CHARACTER[bytes[index]] === 0) return false;
@@ -69,7 +69,7 @@ export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): bool
   return true;
 }
 
-/** The value of a Content-Length; undefined if it is unusual. */
+/** Parses the value of a Content-Length; undefined if its form is unusual. */
 export function parseOrdinaryLength(bytes: Buffer, start: number, end: number): number | undefined {
   const text = bytes.toString('latin1', start, end);
   return LENGTH.test(text) ? Number(text) : undefined;
@@ -83,7 +83,7 @@ function isRequestLine(line: string): boolean {
   );
 }
 
-/** By name in lower case; if a line is unusual or a name is repeated, why they are left to Node. */
+/** Headers by name in lower case. Returns a reason for Node if a line is unusual or a name is repeated. */
 function readHeaders(lines: readonly string[]): Record<string, string> | LaneExit {
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
@@ -97,17 +97,17 @@ function readHeaders(lines: readonly string[]): Record<string, string> | LaneExi
   return headers;
 }
 
-/** The name in a partial line that has its colon, and its value so far. */
+/** The name in an incomplete line that has a colon already, and the value so far. */
 const NAMED = /^([A-Za-z0-9-]{1,64}):[ \t]?([^\r]*)/;
-/** A prefix of a length. */
+/** An incomplete length. */
 const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
 
 /**
- * A partial head. As soon as it can no longer become an ordinary one it is left to Node, which may
- * refuse it before the rest arrives. Each line is checked once.
+ * An incomplete head. As soon as it can no longer become ordinary, it is handed to Node's server, which may refuse
+ * the request before the rest arrives. Each complete line is checked only once.
  */
 export class PartialHead {
-  /** Length of the lines that were checked. */
+  /** Length of the complete lines that were checked already. */
   checkedLength = 0;
   #hasLength = false;
 
@@ -116,7 +116,7 @@ export class PartialHead {
     this.#hasLength = false;
   }
 
-  /** Checks the text after those lines; returns why the request is left to Node, if it is. */
+  /** Checks the text after the checked lines. Returns the reason if Node has to read the request. */
   check(text: string): LaneExit | undefined {
     const lines = text.split(END_OF_LINE);
     const last = lines.pop() ?? '';

@@ -1,15 +1,15 @@
-/** How long requests are answered in one turn of the event loop: others wait for their turn meanwhile. */
+/** Limits the time for which requests are answered in one turn of the event loop, because all other work waits. */
 
 const TURN_MS_MAX = 4;
-/** Bytes from which on an answer may take a millisecond. */
+/** A longer answer may take a millisecond, so the clock is read after it. */
 const LONG_FROM = 4096;
-/** To read the clock takes a part of a microsecond, an ordinary answer a few. */
+/** Reading the clock takes less than a microsecond, an ordinary answer a few microseconds. */
 const SHORT_ANSWERS_PER_LOOK = 4;
 
 export class TurnClock {
   #endMs = 0;
   #answersSinceLook = 0;
-  /** Whether the rest has to wait for the next turn. */
+  /** True if the remaining requests have to wait for the next turn. */
   isOver = false;
 
   start(nowMs: number): void {
@@ -18,7 +18,7 @@ export class TurnClock {
     this.isOver = false;
   }
 
-  /** Called after each answer, with the bytes that were read and written for it. */
+  /** Called after each answer, with the number of bytes that were read and written. */
   note(length: number): void {
     this.#answersSinceLook++;
     if (length < LONG_FROM && this.#answersSinceLook < SHORT_ANSWERS_PER_LOOK) return;

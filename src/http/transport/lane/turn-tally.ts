@@ -1,4 +1,4 @@
-/** Counts the responses of a turn together, since they all took the same time. */
+/** Counts the responses of a turn together, because all of them took the same time. */
 
 import type { RequestCounters } from '../../answering/counters.ts';
 
@@ -27,7 +27,7 @@ export class TurnTally {
     this.#tallies.push({ type, status, count: 1 });
   }
 
-  /** Passes the counts on and clears them. */
+  /** Adds the counts to the metrics, and clears them. */
   flush(seconds: number): void {
     for (const { type, status, count } of this.#tallies) {
       this.#counters.countRequests(type, status, seconds, count);

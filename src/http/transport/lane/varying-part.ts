@@ -1,20 +1,20 @@
 /**
- * The part in which the heads of a connection usually differ: the query of a GET, the length of a POST's
- * body. If all other bytes are those of the last head, only this part is parsed.
+ * The part in which the heads of one connection usually differ: the query of a GET, or the Content-Length of a POST.
+ * If all other bytes are the same as in the last head, only this part is parsed.
  */
 
 import type { OrdinaryHead } from './ordinary-request.ts';
 
 export interface VaryingPart {
   readonly kind: 'query' | 'length';
-  /** Its range in the bytes of the head. */
+  /** The range in the bytes of the head. */
   readonly start: number;
   end: number;
 }
 
 const LENGTH_LINE = /\r\ncontent-length:[ \t]?/i;
 
-/** The varying part of an ordinary head; undefined if it has none. */
+/** Finds the varying part of an ordinary head; undefined if the head has none. */
 export function findVaryingPart(
   text: string,
   { method, target, bodyLength }: OrdinaryHead,
@@ -33,7 +33,7 @@ function findQuery(method: string, target: string): VaryingPart | undefined {
   return { kind: 'query', start: targetStart + mark + 1, end: targetStart + target.length };
 }
 
-/** The end of that part in another head, whose range is given; -1 if the heads differ elsewhere too. */
+/** The end of the varying part in another head, from `start` to `end`; -1 if the heads also differ elsewhere. */
 export function findPartEnd(
   part: VaryingPart,
   head: Buffer,
@@ -50,7 +50,7 @@ export function findPartEnd(
   return isSame ? partEnd : -1;
 }
 
-/** Whether that part is the same in another head; a loop, since it mostly ends early. */
+/** Whether the varying part is the same in another head. A loop is fast here, because it usually ends early. */
 export function isSamePart(
   { start, end }: VaryingPart,
   head: Buffer,
@@ -63,7 +63,7 @@ export function isSamePart(
   return true;
 }
 
-/** Copies that part of a head that is as long; a loop, since `copy` takes longer for so few bytes. */
+/** Copies the varying part of another head of the same length. For so few bytes, a loop is faster than `copy`. */
 export function replacePart(
   { start, end }: VaryingPart,
   head: Buffer,

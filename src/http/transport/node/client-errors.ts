@@ -1,14 +1,14 @@
-/** Refuses bytes that Node could not read as a request: invalid, too long, or too late. */
+/** The refusals of bytes that Node could not read as a request: invalid, too long, or too late. */
 
 import { RequestError } from '../../../info/request-error.ts';
 import { MALFORMED_REQUEST } from '../../message/refusal-reply.ts';
 import type { HttpSettings } from '../../settings.ts';
 import { refuseLateness } from '../connections/timeouts.ts';
 
-/** An error of the connection, or of Node's parser, which then has a reason. */
+/** An error of the connection, or of Node's parser. Errors of the parser have a `reason`. */
 export type ClientError = NodeJS.ErrnoException & { readonly reason?: string };
 
-/** Undefined if the connection failed, not the bytes. */
+/** The refusal of the client's bytes; undefined if the connection itself failed. */
 export function describeClientError(
   { code = '', reason = '' }: ClientError,
   settings: Pick<HttpSettings, 'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>,
@@ -33,7 +33,7 @@ const TWO_FRAMINGS = malformed(
   'got it in a request that has Content-Length as well, expected only one of the two',
 );
 
-/** For these codes Node says which part of the request is wrong, but not the value. */
+/** For these codes, Node reports which part of the request is wrong, but not the value. */
 const SYNTAX_FAULTS: Readonly<Record<string, RequestError>> = {
   HPE_INVALID_CONTENT_LENGTH: malformed(
     'Content-Length',

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { RequestError, wrongValue } from '../../../info/request-error.ts';
 
-/** A version other than 1.0 and 1.1, a missing or repeated Host, or several types of one body. */
+/** Finds an unknown HTTP version, a missing or repeated Host, or several different Content-Types. */
 export function findHeadFault({
   httpVersion,
   rawHeaders,
@@ -31,14 +31,14 @@ function refuseTypes(count: number): RequestError {
   return new RequestError('malformed_request', message, 'Content-Type');
 }
 
-/** From `rawHeaders` (name, value, name, ...): `headers` keeps only the first Host and the first type. */
+/** All values of a header, from `rawHeaders` (name, value, name, ...), because `headers` has only the first Host and type. */
 function valuesOf(rawHeaders: readonly string[], header: string): string[] {
   return rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1].toLowerCase() === header,
   );
 }
 
-/** Whether the client waits for a 100 Continue, which HTTP/1.0 does not have. */
+/** Whether the client waits for a 100 Continue. HTTP/1.0 does not have 100 Continue. */
 export function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1';
 }

@@ -62,7 +62,7 @@ export class InfoServer extends ConnectionServer {
 
   /** Hands a client to Node's server, with the bytes that it has sent already. */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
-    // Nobody would close its stream: the socket's last event has been.
+    // The socket has emitted its last event, so a new stream would never be closed.
     if (client.socket.destroyed) return;
     const stream = new RequestStream(client, this.#turnQueue, this.#unfinished);
     this.http.emit('connection', stream);
@@ -70,12 +70,12 @@ export class InfoServer extends ConnectionServer {
     stream.start(head, rest);
   }
 
-  /** Finishes the requests in flight and closes (connections/drain.ts). */
+  /** Finishes the requests in flight, then closes the server (connections/drain.ts). */
   drain(timeoutMs: number): void {
     drainServer(this, this.#connections, timeoutMs);
   }
 
-  /** Destroys all connections, present and future. */
+  /** Destroys all open connections, and every connection that is accepted later. */
   closeAllConnections(): void {
     this.#connections.destroyAll();
   }

@@ -1,4 +1,4 @@
-/** Pages, the dashboard and the health of the service: what is answered without a key. */
+/** Sends everything that needs no key: pages, the dashboard, and the health of the service. */
 
 import type { RequestError } from '../../../info/request-error.ts';
 import type { LiveState } from '../../../replica/live-state.ts';
@@ -20,9 +20,9 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 export interface PageParts {
   readonly live: LiveState;
   readonly answers: { describePast(): PastHealth };
-  /** The way to the follower of an exchange; undefined if there is none. */
+  /** Asks the follower to read accounts; undefined without a follower. */
   readonly wanted?: WantedClient | undefined;
-  /** Of the data folder, as far as it is known. */
+  /** The last report about the disk of the data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly settings: Pick<HttpSettings, 'explorerUrl'>;
 }
@@ -51,7 +51,7 @@ export class PageResponses {
     return undefined;
   }
 
-  /** False if there is no file of that name; without a name, it is the page itself. */
+  /** Sends a file, by default the page itself. Returns false if there is no file with this name. */
   #sendAsset({ request, response }: HttpExchange, name?: string): boolean {
     const asset = findAsset(this.#dashboard, request.headers, name);
     if (asset === undefined) return false;

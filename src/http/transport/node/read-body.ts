@@ -16,8 +16,8 @@ export interface BodyLimits {
 }
 
 /**
- * The body, or why it is refused: it is over the limit, which is found when all of it, or enough, is read,
- * or too much is unfinished.
+ * Reads the body. Returns a refusal if the body is over the limit, or if incomplete requests use too much memory.
+ * A body over the limit is read to its end, or until DISCARDED_BYTES_MAX more were read.
  */
 export function readBody(
   { request, response }: HttpExchange,
@@ -28,7 +28,7 @@ export function readBody(
     request.on('data', (chunk: Buffer) => body.add(chunk));
     request.on('end', () => body.finish());
     request.on('error', reject);
-    // A body that is cut short has no other event if the client ended its side in order.
+    // If the client ends its side in the middle of the body, this is the only event.
     response.once('close', () => {
       body.release();
       reject(CUT_SHORT);
@@ -42,7 +42,7 @@ const CUT_SHORT = new Error('the client ended its side in the middle of the body
 class UnfinishedBody implements UnfinishedRequest {
   readonly #terms: BodyLimits;
   readonly #resolve: (outcome: Buffer | RequestError) => void;
-  /** One buffer, because thousands of tiny chunks would take far more memory than their bytes. */
+  /** One buffer for all chunks: thousands of tiny Buffers would need far more memory than their bytes. */
   #bytes: Buffer = NOTHING;
   #length = 0;
   #isRefused = false;
@@ -94,7 +94,7 @@ class UnfinishedBody implements UnfinishedRequest {
   #keepIn(bytes: Buffer): void {
     if (bytes === this.#bytes) return;
     this.#bytes = bytes;
-    // The first chunk may be a part of a longer read.
+    // The first chunk may be a view of a larger buffer, which stays in memory as a whole.
     this.#terms.unfinished.note(this, bytes.buffer.byteLength);
   }
 }

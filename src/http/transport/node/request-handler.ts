@@ -24,7 +24,7 @@ export interface RequestHandlerParts extends PageParts {
   readonly settings: Pick<HttpSettings, 'bodyBytesMax' | 'explorerUrl'>;
 }
 
-/** Undefined if the response, a page, has been sent already. */
+/** Undefined if a page was sent already. */
 type Outcome = Reply | undefined;
 
 export class RequestHandler {
@@ -102,7 +102,7 @@ export class RequestHandler {
 
   #send({ response }: HttpExchange, reply: Outcome): void {
     if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
-    // Its body was refused already (upgrades-and-errors.ts).
+    // The body of the request was refused already (upgrades-and-errors.ts).
     if (reply === undefined || response.headersSent) return;
     sendReply(response, reply);
   }
@@ -116,13 +116,13 @@ export class RequestHandler {
 
   #fail({ request, response }: HttpExchange, error: unknown): void {
     if (response.headersSent || request.socket.destroyed) return;
-    // A bug of ours, not a client that disconnected: only this connection is closed.
+    // The client is still connected, so this is a bug in perpinfo. Only this connection is closed.
     this.#parts.answers.reportFailure(error);
     response.destroy();
   }
 }
 
-/** What a closed response has left unwritten may still be read, so the bytes are not used again. */
+/** The socket may still read a body after its response was closed, so the buffer is not reused. */
 function releaseAfter(response: ServerResponse, release: (isFree: boolean) => void): void {
   if (response.closed) release(false);
   else response.once('close', () => release(false));

@@ -1,8 +1,8 @@
 /**
- * The stream that Node's HTTP server gets in place of a client's socket. It passes on one request at a
- * time: until its response is written, the next is held back and the client is not read from. So a
- * client that pipelines thousands of requests, or reads no responses, takes the time and memory of one
- * request; and at a CONNECT, an upgrade or bytes that are not HTTP no other request is in flight.
+ * The stream that Node's HTTP server gets instead of a client's socket. The stream hands over one request at a
+ * time. Until the response is written, the next request waits here, and nothing is read from the client. So a
+ * client that pipelines thousands of requests, or does not read its responses, costs the time and memory of one
+ * request. Also, no other request is in flight when a CONNECT, an upgrade, or bytes that are not HTTP arrive.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -23,20 +23,20 @@ export interface HttpExchange {
   readonly response: ServerResponse;
 }
 
-/** Bytes that a client has sent already. */
+/** Bytes that were read from the client before the stream was created. */
 export interface SentBytes {
-  /** One whole head of a request. */
+  /** One complete head of a request. */
   readonly head?: Buffer;
   readonly rest?: Buffer;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Ends the headers of a request, and a chunked body. */
+/** The bytes that end the headers of a request, and also a chunked body. */
 const SECTION_END = '\r\n\r\n';
-/** Maximum number of pieces that Node parses in one turn. */
+/** Maximum number of pieces that are handed to Node in one turn. */
 const PIECES_PER_TURN = 16;
 
-/** The end of a section in `bytes`; -1 if it does not end there. `before` precedes them. */
+/** The end of the headers or of the body in `bytes`; -1 if it is not there. `before` has the bytes before `bytes`. */
 function findSectionEnd(bytes: Buffer, before: string): number {
   for (let missing = 1; missing < SECTION_END.length; missing++) {
     const isBegun = before.endsWith(SECTION_END.slice(0, -missing));
@@ -49,14 +49,14 @@ function findSectionEnd(bytes: Buffer, before: string): number {
 
 const LINE_ENDS: readonly number[] = [0x0d, 0x0a];
 
-/** The number of bytes before the first one that is not part of an empty line. */
+/** The number of bytes of the empty lines at the start. */
 function countEmptyLines(bytes: Buffer): number {
   let length = 0;
   while (length < bytes.length && LINE_ENDS.includes(bytes[length])) length++;
   return length;
 }
 
-/** Node's server gets no other streams (info-server.ts). */
+/** The cast is safe, because Node's server gets no other streams (info-server.ts). */
 export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
 }
@@ -69,20 +69,20 @@ export class RequestStream
   readonly #queue: TurnQueue;
   readonly #unfinished: UnfinishedBytes;
   #held: Buffer = NOTHING;
-  /** Comes before what is held. */
+  /** The bytes before `#held`. */
   #firstPiece: Buffer = NOTHING;
-  /** Node reads the stream, and parses each piece as soon as it is pushed. */
+  /** Node has begun to read the stream. From then on, Node parses each piece as soon as it is pushed. */
   #isRead = false;
-  /** The last bytes that Node got: the end of a section may be split between two reads. */
+  /** The last bytes that Node got. Needed because the end of the headers may be split between two reads. */
   #lastBytes = '';
-  /** No byte of the next request has come, only empty lines before it, which Node skips. */
+  /** The next request has not started. Only empty lines have arrived, which Node skips. */
   #isBeforeRequest = true;
   #exchange: HttpExchange | undefined;
-  /** Bytes of the current body that have yet to arrive; infinite if it is chunked. */
+  /** Number of bytes of the current body that are still missing; infinite if the body is chunked. */
   #bodyBytesLeft = 0;
   #isPumping = false;
   #hasPushedEnd = false;
-  /** Node gets no more bytes: the last response is being sent, or the client has another handler. */
+  /** Node gets no more bytes, because the last response is being sent, or another handler has the client. */
   #isOver = false;
 
   constructor(client: ClientConnection, queue: TurnQueue, unfinished: UnfinishedBytes) {
@@ -100,12 +100,12 @@ export class RequestStream
     return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
   }
 
-  /** Whether the response is the last one: no request follows that is answered. */
+  /** Whether no further request of this connection will be answered. */
   get isLastRequest(): boolean {
     return this.#isOver || (this.client.isDraining && this.#held.length <= this.#bodyBytesLeft);
   }
 
-  /** Starts with the bytes that the client has sent already. */
+  /** Starts the stream with bytes that were read before. */
   start(head: Buffer, rest: Buffer): void {
     this.#firstPiece = head;
     this.#hold(rest);
@@ -114,7 +114,7 @@ export class RequestStream
   }
 
   takeRead(bytes: Buffer, length: number): void {
-    // Not read again before these bytes have had their turn.
+    // The client is read again after these bytes were handed over.
     this.client.pause();
     if (this.#isOver) return;
     const read = Buffer.from(bytes.subarray(0, length));
@@ -146,7 +146,7 @@ export class RequestStream
       : this.#exchange;
   }
 
-  /** Gives Node no more bytes, and returns those that are held. */
+  /** Stops handing over bytes, and returns the remaining bytes. */
   stop(): Buffer {
     this.#isOver = true;
     const held = this.#held;
@@ -156,7 +156,7 @@ export class RequestStream
 
   #hold(bytes: Buffer): void {
     this.#held = bytes;
-    // A part of a read keeps all of it in memory.
+    // A view of a buffer keeps the whole buffer in memory.
     this.#unfinished.note(this, bytes.length === 0 ? 0 : bytes.buffer.byteLength);
   }
 
@@ -172,7 +172,7 @@ export class RequestStream
     return this.#isOver;
   }
 
-  /** Called by Node when the last response is written, as on a socket. */
+  /** Called by Node when the last response is written; a socket has the same method. */
   destroySoon(): void {
     this.stop();
     this.client.linger();
@@ -185,7 +185,7 @@ export class RequestStream
     this.client.linger();
   }
 
-  /** The connection's only deadline; Node sets it. */
+  /** Sets the only deadline of the connection. Called by Node. */
   setTimeout(ms: number): this {
     this.client.socket.setTimeout(ms);
     return this;
@@ -194,7 +194,7 @@ export class RequestStream
   override _read(): void {
     this.#isRead = true;
     process.nextTick(() => {
-      // A new request waits for its turn; the rest of the current one does not.
+      // A new request waits for its turn. The rest of the current request is handed over immediately.
       if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
       else if (!this.#queue.has(this)) this.pump();
     });
@@ -228,7 +228,7 @@ export class RequestStream
     done();
   }
 
-  /** Pushes what Node may have now: the rest of a request, or the next one. */
+  /** Hands over the bytes that Node may have now: the rest of the current request, or the next request. */
   pump(): void {
     if (this.#isPumping || this.#isOver || this.destroyed) return;
     this.#isPumping = true;
@@ -247,7 +247,7 @@ export class RequestStream
     }
   }
 
-  /** While a response is pending, to notice a client that is gone. */
+  /** Whether to read while a response is pending, to notice that the client is gone. */
   get #mayReadAhead(): boolean {
     const { exchange } = this;
     const isPending = exchange?.request.complete === true && !exchange.response.headersSent;
@@ -263,7 +263,7 @@ export class RequestStream
     return this.#firstPiece.length > 0 || this.#held.length > 0;
   }
 
-  /** Whether Node may have the next bytes: no response is outstanding, or they are a body. */
+  /** Whether Node may have the next bytes: no response is pending, or the bytes belong to the current body. */
   #isNext(): boolean {
     if (this.#isOver || this.destroyed) return false;
     if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
@@ -274,7 +274,7 @@ export class RequestStream
     return true;
   }
 
-  /** The rest of a body, or of the headers, as much as has arrived. */
+  /** Takes the rest of a body or of the headers, as far as the bytes have arrived. */
   #takePiece(): Buffer {
     if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
     const length = Math.min(this.#pieceLength(), this.#held.length);
@@ -295,7 +295,7 @@ export class RequestStream
   }
 
   #pieceLength(): number {
-    // All empty lines at once: one by one, a client could keep the server busy with them.
+    // All empty lines are one piece. One by one, they would let a client keep the server busy.
     const emptyLength = this.#isBeforeRequest ? countEmptyLines(this.#held) : 0;
     if (emptyLength > 0) return emptyLength;
     this.#isBeforeRequest = false;
@@ -305,7 +305,7 @@ export class RequestStream
     return end === -1 ? this.#held.length : end;
   }
 
-  /** Passes on the client's end after all responses; at once if it is in the middle of a request. */
+  /** Ends the stream after all responses, or immediately if the client ended in the middle of a request. */
   #pumpEnd(): void {
     if (this.#hasPushedEnd || this.readableLength > 0 || !this.#isNext()) return;
     this.#hasPushedEnd = true;

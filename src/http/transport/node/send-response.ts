@@ -1,4 +1,4 @@
-/** How responses are written on Node's server. */
+/** Writes responses on Node's server. */
 
 import type { ServerResponse } from 'node:http';
 import {
@@ -40,8 +40,8 @@ class HeaderObject implements HeaderSink {
 }
 
 /**
- * Whether the response closes the connection: the last one while the service drains, and one that is
- * sent in place of 100 Continue, since the body may or may not follow it.
+ * Whether the connection is closed after the response. That is the case for the last response while the service
+ * drains, and for a response that is sent instead of 100 Continue, because the client may still send the body.
  */
 function isLastResponse({ req: request, shouldKeepAlive }: ServerResponse): boolean {
   const isUnclear = expectsContinue(request) && !request.complete;
@@ -72,7 +72,7 @@ export function writeHead(
   response.writeHead(status, sink.headers);
 }
 
-/** Sends a page; it is JSON unless the headers say otherwise. */
+/** Sends a page. The default Content-Type is JSON. */
 export function sendPage(
   response: ServerResponse,
   body: string,

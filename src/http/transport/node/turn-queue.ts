@@ -1,14 +1,14 @@
 /**
- * Gives request streams their turn on Node's server: round robin, at most a millisecond per turn of
- * the event loop. In between, connections are accepted and the fast lane answers, so an ordinary
- * question never waits for the requests that are queued here.
+ * The queue of streams that have bytes for Node's server. Streams take turns, for at most a millisecond per turn of
+ * the event loop. Between these turns, connections are accepted and the fast lane answers, so an ordinary
+ * question never waits for all requests that are queued here.
  */
 
 import { SliceLoop } from '../../../timing/slices.ts';
 
 const TURN_MS = 1;
 
-/** A stream that passes on its bytes in turns. */
+/** A stream that hands over some of its bytes in each turn. */
 export interface Pumpable {
   pump(): void;
 }

@@ -35,7 +35,7 @@ export interface UpgradesAndErrorsParts {
   >;
 }
 
-/** Hands a client to Node's server again, beginning with these bytes. */
+/** Hands a client to Node's server again. `sent` has the bytes that come first. */
 type PassToNode = (client: ClientConnection, sent: SentBytes) => void;
 
 export class UpgradesAndErrors {
@@ -83,18 +83,18 @@ export class UpgradesAndErrors {
   ): RequestError | undefined {
     const { client } = stream;
     if (client.hasEnded) {
-      // The client has ended its side already.
+      // The client has already ended its side, so it cannot use a WebSocket.
       client.endSoon();
       return undefined;
     }
     const handshake = { request, socket: client.socket, head };
     const refusal = this.#parts.push.accept(handshake, secret);
-    // Released last: a refusal is still written through the stream.
+    // The client is released only without a refusal, because the stream writes refusals.
     if (refusal === undefined) client.release(stream.stop());
     return refusal;
   }
 
-  /** Replays the request without its Upgrade header, on a new stream: Node has detached from this stream. */
+  /** Replays the request without its Upgrade header on a new stream, because Node no longer reads this stream. */
   #ignoreOffer(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const held = stream.stop();
     this.#passToNode(stream.client, {
@@ -118,7 +118,7 @@ export class UpgradesAndErrors {
   }
 }
 
-/** Sends the refusal of bytes within a request's body, unless the request has its response. */
+/** Refuses bytes in the middle of a request's body, unless the response was already started. */
 function sendWithinBody(stream: RequestStream, reply: Reply): void {
   const response = stream.exchange?.response;
   stream.stop();

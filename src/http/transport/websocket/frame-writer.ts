@@ -1,17 +1,17 @@
 /**
- * Writes frames of the WebSocket protocol one after the other into a buffer that is used again, to be
- * sent as they are: those of a server are not masked.
+ * Writes WebSocket frames one after the other into a reused buffer. The frames can be sent without a change,
+ * because frames of a server are not masked.
  */
 
 import { constants, deflateRawSync } from 'node:zlib';
 import { AnswerWriter } from '../../../info/writing/answer-writer.ts';
 
 const FINAL_TEXT = 0x81;
-/** Says that a message is compressed (RFC 7692). */
+/** The bit of a compressed message (RFC 7692). */
 const COMPRESSED = 0x40;
-/** Shorter payloads are sent as they are. */
+/** Shorter payloads are not compressed. */
 const COMPRESSED_BYTES_MIN = 1024;
-/** The window of compression, 4 KiB: widely used clients offer no larger one. */
+/** The size of the compression window, 4 KiB. Widely used clients do not offer a larger window. */
 export const WINDOW_BITS = 12;
 const DEFLATE_OPTIONS = {
   level: constants.Z_BEST_SPEED,
@@ -21,13 +21,13 @@ const DEFLATE_OPTIONS = {
 /** The end of every compressed message, which is not sent. */
 const FLUSH_BYTES = 4;
 const FINAL_PING = 0x89;
-/** The byte that says how the length of the payload is given: in 2 or in 8 more bytes. */
+/** The values of the length byte that mean: the length follows in 2 or in 8 bytes. */
 const LENGTH_IN_2 = 126;
 const LENGTH_IN_8 = 127;
-/** Nearly every payload has a length that takes this header, so room for it is left first. */
+/** Nearly every frame has a header of this length, so this much room is left before the payload. */
 const USUAL_HEADER_BYTES = 4;
 const HEADER_BYTES_MAX = 10;
-/** A client that is slow to read keeps such a buffer. */
+/** The initial size. A client that is slow to read makes its connection hold a buffer of this size. */
 const BYTES_INITIAL = 40 << 10;
 
 export class FrameWriter {
@@ -38,7 +38,7 @@ export class FrameWriter {
   /** Whether the socket still reads the buffer. */
   #isReplacedOnClear = false;
 
-  /** Bytes of the frames so far. */
+  /** Number of bytes of all frames so far. */
   get length(): number {
     return this.out.length;
   }
@@ -61,7 +61,7 @@ export class FrameWriter {
     this.out.moveTo(this.#start + USUAL_HEADER_BYTES);
   }
 
-  /** Ends the frame, now that its length is known. */
+  /** Ends the frame, and writes its header, since the length is known now. */
   end(): void {
     const { out } = this;
     const payload = this.#start + USUAL_HEADER_BYTES;
@@ -75,7 +75,7 @@ export class FrameWriter {
     this.#count++;
   }
 
-  /** Compresses the frame that was ended last, if that is worth it. */
+  /** Compresses the last complete frame, unless it is too short. */
   compressLast(): void {
     const { out } = this;
     const frame = out.bytesFrom(this.#start);
@@ -104,7 +104,7 @@ export class FrameWriter {
     }
   }
 
-  /** A whole ping; its payload is short. */
+  /** Writes a complete ping frame. The payload must be short. */
   ping(payload: Buffer): void {
     const { out } = this;
     out.reserve(HEADER_BYTES_MAX);
@@ -114,29 +114,29 @@ export class FrameWriter {
     out.bytes(payload);
   }
 
-  /** Forgets the current frame. */
+  /** Discards the current frame. */
   drop(): void {
     this.out.moveTo(this.#start);
   }
 
-  /** A frame that was written before. */
+  /** Appends a copy of a complete frame. */
   repeat(frame: Buffer): void {
     this.#start = this.out.length;
     this.out.bytes(frame);
     this.#count++;
   }
 
-  /** The frame that was ended last: valid until more are written. */
+  /** The last complete frame. The bytes are valid until the next frame is written. */
   last(): Buffer {
     return this.out.bytesFrom(this.#start);
   }
 
-  /** Frames between two places: valid until more are written, unless `replaceOnClear` is called. */
+  /** The frames between two positions. The bytes are valid until more is written, unless `replaceOnClear` is called. */
   bytesBetween(start: number, end: number): Buffer {
     return this.out.bytesBetween(start, end);
   }
 
-  /** The socket still reads the buffer: `clear` must take a new one. */
+  /** The socket still reads the buffer, so `clear` must use a new buffer. */
   replaceOnClear(): void {
     this.#isReplacedOnClear = true;
   }

@@ -1,9 +1,9 @@
 /**
- * The handshake of WebSocket connections: which requests are handshakes, and what may be wrong with them.
+ * The handshake of WebSocket connections: recognizes handshakes and checks them.
  *
- * If a server accepts upgrades at all, Node stops reading HTTP at every request with an Upgrade header,
- * although some clients offer HTTP/2 with every ordinary question. A server may ignore the offer, and
- * then treats the request as if it had none.
+ * Some clients offer an upgrade to HTTP/2 with every ordinary question. If a server accepts upgrades at all, Node
+ * stops reading HTTP at every request with an Upgrade header. The HTTP standard allows a server to ignore the
+ * offer, so we handle the request as if it had no Upgrade header.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,19 +16,19 @@ import { WINDOW_BITS } from './frame-writer.ts';
 
 /** How long a client may take to answer the close frame while the service is running. */
 const CLOSE_MS = 2000;
-/** Maximum number of fragments of a message: clients send whole messages, a proxy may split them. */
+/** Maximum number of fragments of a message. Clients send whole messages, but a proxy may split them. */
 const FRAGMENTS_MAX = 64;
-/** Minimum average size of the reads of one message: each buffered read costs memory. */
+/** Minimum average size of the reads of one message. There is a minimum because each buffered read costs memory. */
 const READ_BYTES_MIN = 64;
 
-/** Messages are compressed independently: a shared window would take 300 KB of every connection. */
+/** Messages are compressed independently. A shared window would need 300 KB of memory for each connection. */
 const COMPRESSION = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
   serverMaxWindowBits: WINDOW_BITS,
 };
 
-/** A handshake that HTTP has read. */
+/** A handshake that was read as an HTTP request. */
 export interface Handshake {
   readonly request: IncomingMessage;
   readonly socket: Socket;
@@ -75,7 +75,7 @@ export class Handshakes {
   }
 }
 
-/** The types of ws do not have its `closeTimeout` yet. */
+/** The types of `ws` do not have the option `closeTimeout` yet. */
 function createOptions({
   bodyBytesMax,
 }: Pick<HttpSettings, 'bodyBytesMax'>): ServerOptions & { closeTimeout: number } {
@@ -99,13 +99,13 @@ export function offersPush(request: IncomingMessage): boolean {
   return isPush && offersWebSocket(request);
 }
 
-/** A client may offer several protocols. */
+/** Whether WebSocket is among the offered protocols; a client may offer several. */
 function offersWebSocket({ headers }: IncomingMessage): boolean {
   const offers = (headers.upgrade ?? '').split(',').map((offer) => offer.trim().toLowerCase());
   return offers.includes('websocket');
 }
 
-/** Chooses the WebSocket among the offered protocols: `ws` accepts only this value. */
+/** Chooses WebSocket from the offered protocols, because `ws` accepts only this value of the header. */
 export function chooseWebSocket({ headers }: IncomingMessage): void {
   headers.upgrade = 'websocket';
 }
@@ -116,7 +116,7 @@ export function findVersionFault({ httpVersion }: IncomingMessage): RequestError
   return new RequestError('malformed_request', message);
 }
 
-/** A handshake has no body: its bytes would be read as frames. */
+/** Refuses a handshake with a body, because the bytes of the body would be read as frames. */
 export function findBodyFault({ headers }: IncomingMessage): RequestError | undefined {
   const length = Number(headers['content-length'] ?? 0);
   const isChunked = headers['transfer-encoding'] !== undefined;
@@ -126,7 +126,7 @@ export function findBodyFault({ headers }: IncomingMessage): RequestError | unde
   return new RequestError('malformed_request', message, 'body');
 }
 
-/** Some clients can inflate only what was compressed with a window smaller than ours. */
+/** Whether the client can only decompress messages that were compressed with a smaller window than ours. */
 function wantsSmallerWindow({ headers }: IncomingMessage): boolean {
   const offers = headers['sec-websocket-extensions'] ?? '';
   const windows = offers.matchAll(/server_max_window_bits\s*=\s*"?([0-9]+)/gi);

@@ -18,9 +18,9 @@ const MASK_BYTES = 4;
 /** The longest header apart from the mask. */
 const HEADER_BYTES_MAX = 10;
 
-/** Maximum burst of control frames, not counting pongs that answer our pings. */
+/** Maximum burst of control frames. Pongs that answer our pings do not count. */
 const CONTROL_FRAMES_MAX = 100;
-/** How fast that allowance is refilled. */
+/** How fast the allowance of control frames is refilled. */
 const CONTROL_FRAMES_PER_MS = 10 / 1000;
 
 function headerBytes(secondByte: number): number {
@@ -33,7 +33,7 @@ export class IncomingFrames {
   /** The header that is being read, and how much of it has arrived. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
   #headerLength = 0;
-  /** Bytes of the current frame that are still to come after its header. */
+  /** Number of bytes of the current frame that are still missing after its header. */
   #restBytes = 0;
   #isInMessage = false;
   #controlFrames = CONTROL_FRAMES_MAX;
@@ -41,7 +41,7 @@ export class IncomingFrames {
   /** When the current partial message or frame began, if any. */
   #partialSinceMs: number | undefined;
 
-  /** The stream brings the client's frames, from the first one on. */
+  /** Listens to the frames of the client. `stream` must start with the first frame. */
   constructor(stream: Readable) {
     this.#stream = stream;
     stream.on('data', (chunk: Buffer) => this.#read(chunk));
@@ -66,7 +66,7 @@ export class IncomingFrames {
   /** How long the current message has been incomplete. */
   partialMs(nowMs: number): number {
     if (this.#partialSinceMs === undefined) return 0;
-    // Backpressure: time in which ws does not read does not count.
+    // The time in which ws does not read, because of backpressure, does not count.
     if (this.#stream.isPaused()) this.#partialSinceMs = nowMs;
     return nowMs - this.#partialSinceMs;
   }

@@ -1,9 +1,9 @@
 /**
- * The frames that are sent on a push connection, and how far the client has read.
+ * Sends the frames of a push connection, and observes how far the client has read.
  *
- * Megabytes that the socket has accepted may still be in buffers between us and the client. So a ping
- * of the protocol follows every WINDOW_BYTES, and some seconds after the last one: its pong acknowledges
- * everything before it. Unacknowledged bytes are bounded.
+ * Megabytes that the socket has accepted may still be in buffers between us and the client. So we send a ping
+ * after every WINDOW_BYTES, and some seconds after the last ping. The pong acknowledges everything before the
+ * ping. The number of unacknowledged bytes is limited.
  */
 
 import { randomFillSync } from 'node:crypto';
@@ -13,20 +13,20 @@ import type { FrameWriter } from './frame-writer.ts';
 
 /** Maximum number of unacknowledged bytes after a ping. */
 const WINDOW_BYTES = 64 << 10;
-/** Enough that a client cannot guess the pong to a ping that it has not read. */
+/** Random bytes in a ping, so that a client cannot guess the pong to a ping that it has not read. */
 const PING_PAYLOAD_BYTES = 8;
-/** Maximum number of bytes that are gathered into one write: a larger one saves nothing. */
+/** Maximum number of bytes that are gathered into one write. A larger write is not faster. */
 const GATHERED_BYTES_MAX = 64 << 10;
 /** Overhead of a queued frame; measured, 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
 /** The longest header of a frame that is sent. */
 const HEADER_BYTES_MAX = 10;
 
-/** What a frame counts for beside its text: itself, and the ping that may follow it. */
+/** What a frame counts in addition to its text: the overhead of the frame, and of a ping that may follow. */
 export const SENT_OVERHEAD_BYTES =
   2 * (HEADER_BYTES_MAX + FRAME_OVERHEAD_BYTES) + PING_PAYLOAD_BYTES;
 
-/** Random bytes for many pings: drawing them one by one costs more than sending a ping. */
+/** Random bytes for many pings. Drawing them for each ping would cost more than sending the ping. */
 const random = Buffer.alloc(512 * PING_PAYLOAD_BYTES);
 let randomUsed = random.length;
 
@@ -43,43 +43,43 @@ export interface OutboxOptions {
   readonly socket: WebSocket;
   /** The TCP socket below the WebSocket. */
   readonly stream: Socket;
-  /** Maximum number of bytes that wait to be taken by the socket. */
+  /** Maximum number of bytes that wait because the socket has not taken them. */
   readonly bytesMax: number;
-  /** Time after which the client is pinged again while it is sent little. */
+  /** Maximum time between two pings while few bytes are sent. */
   readonly pingMs: number;
-  /** Called when there is room for more. */
+  /** Called when the client has read enough, so that more may be sent. */
   drained(): void;
-  /** Called when more than `bytesMax` waits. */
+  /** Called when more than `bytesMax` bytes wait. */
   overflowed(): void;
 }
 
 export class Outbox {
   readonly #options: OutboxOptions;
   #isGathering = false;
-  /** Whether something was unread when gathering began. */
+  /** Whether the client had unread bytes when gathering began. */
   #wasUnread = false;
   #waitingSinceMs: number | undefined;
   /** Frames that the socket has not taken yet. */
   #queuedFrames = 0;
-  /** The payload of our ping that is unanswered. */
+  /** The payload of our unanswered ping. */
   #pingPayload: Buffer | undefined;
   #pingedMs = Number.NEGATIVE_INFINITY;
   #bytesSincePing = 0;
-  /** The payload of the client's newest ping that is unanswered. */
+  /** The payload of the client's newest ping that we have not answered. */
   #pongPayload: Buffer | undefined;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
   }
 
-  /** Whether the client is behind with reading; frames that are being gathered do not count. */
+  /** Whether the client has unread bytes. Frames that are being gathered do not count. */
   get hasUnread(): boolean {
     if (this.#isGathering) return this.#wasUnread;
     const isFull = this.#pingPayload !== undefined && this.#bytesSincePing >= WINDOW_BYTES;
     return isFull || this.#queuedFrames > 0;
   }
 
-  /** Since when bytes have been waiting or unacknowledged, if any are. */
+  /** Since when bytes have been waiting or unacknowledged; undefined if there are none. */
   get unreadSinceMs(): number | undefined {
     return this.#waitingSinceMs ?? (this.#pingPayload && this.#pingedMs);
   }
@@ -93,7 +93,7 @@ export class Outbox {
     if (!this.#isOpen) return;
     const { socket } = this.#options;
     this.#gather();
-    // Not compressed: it would be overtaken by the states, which are written here.
+    // Not compressed: `ws` compresses asynchronously, so states that are written here would overtake the frame.
     socket.send(frame, { binary: false, compress: false }, this.#noteTaken);
     this.#count(frame.length);
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
@@ -105,18 +105,18 @@ export class Outbox {
     if (this.#isPingDue) frames.ping(this.#startPing());
   }
 
-  /** Sends frames that are written already, in one write; `ws` has nothing to add to them. */
+  /** Sends complete frames in one write, directly on the stream and not through `ws`. */
   sendFrames(frames: FrameWriter, start: number, end: number): void {
     if (!this.#isOpen) return;
     const { stream } = this.#options;
     const bytes = frames.bytesBetween(start, end);
     if (this.#isGathering) {
-      // The socket keeps what it is given until others are flushed with it.
+      // A copy, because the socket holds the bytes until all gathered frames are flushed.
       this.#queuedFrames++;
       stream.write(Buffer.from(bytes), this.#noteTaken);
       return;
     }
-    // Without a callback, since it takes Node as long to call one as to compute a tenth of an answer.
+    // Without a callback, because calling it takes Node a tenth of the time of an answer.
     stream.write(bytes);
     if (stream.writableLength === 0) return;
     frames.replaceOnClear();
@@ -125,14 +125,14 @@ export class Outbox {
     this.#noteBacklog();
   }
 
-  /** Pings the client, unless a pong is outstanding. */
+  /** Pings the client, unless an earlier ping is unanswered. */
   ping(): void {
     if (this.#pingPayload !== undefined || !this.#isOpen) return;
     this.#options.socket.ping(this.#startPing(), false, this.#noteTaken);
     this.#queuedFrames++;
   }
 
-  /** The payload of a new ping, which is about to be sent. */
+  /** Records a new ping, which the caller sends, and returns its payload. */
   #startPing(): Buffer {
     this.#pingPayload = drawPayload();
     this.#pingedMs = performance.now();
@@ -140,7 +140,7 @@ export class Outbox {
     return this.#pingPayload;
   }
 
-  /** Called with each pong; false if it answers no ping of ours. */
+  /** Called with each pong. Returns false if the pong does not answer our ping. */
   notePong(payload: Buffer): boolean {
     if (this.#pingPayload?.equals(payload) !== true) return false;
     this.#pingPayload = undefined;
@@ -153,7 +153,7 @@ export class Outbox {
    * waiting pings only the newest is answered, as RFC 6455, 5.5.3, allows.
    */
   pong(payload: Buffer): void {
-    // Copied: the payload is a view that keeps the whole read alive.
+    // A copy, because the payload is a view that keeps a whole read in memory.
     this.#pongPayload = Buffer.from(payload);
     if (!this.hasUnread) this.#sendPong();
   }
