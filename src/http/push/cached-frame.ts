@@ -1,10 +1,10 @@
 /**
- * A cached frame of a state that many subscribe to. Its buffer is reused: one that outlives a few
- * turns is freed only by a full garbage collection, and thousands a second would cause one every
- * second.
+ * A cached frame of a state with many subscriptions. The buffer is reused: a buffer that lives for more than a few
+ * turns is freed only by a full garbage collection, and thousands of new buffers a second would cause a full
+ * collection every second.
  */
 
-/** Room for a few more digits, so that the next frame fits as well. */
+/** Room for a few more digits, so that the next frame fits into the same buffer. */
 const SPARE_LENGTH = 128;
 
 const EMPTY = Buffer.alloc(0);
@@ -15,7 +15,7 @@ export class CachedFrame {
   #length = 0;
   #height = NO_HEIGHT;
 
-  /** Keeps a copy of a frame, and its height. */
+  /** Stores a copy of a frame, and its height. */
   keep(frame: Buffer, height: number): void {
     if (frame.length > this.#memory.length) {
       this.#memory = Buffer.allocUnsafeSlow(frame.length + SPARE_LENGTH);
@@ -24,12 +24,12 @@ export class CachedFrame {
     this.#height = height;
   }
 
-  /** The frame of this height, if that is the one that is kept. */
+  /** The cached frame if it is of this height; otherwise undefined. */
   at(height: number): Buffer | undefined {
     return height === this.#height ? this.#memory.subarray(0, this.#length) : undefined;
   }
 
-  /** It is not what is to be sent any more. */
+  /** Drops the frame, because the state has changed at the same height. */
   forget(): void {
     this.#height = NO_HEIGHT;
   }

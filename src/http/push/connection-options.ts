@@ -1,35 +1,39 @@
 /**
- * What a client asks of its push connection, in the query of its address: how often at most it wants a
- * subscription's state, and whether states are compressed, which costs more than writing them.
+ * The options of a push connection, from the query of its URL: the minimum time between two states of a
+ * subscription, and whether states are compressed. Compressing a state costs more than writing it.
  */
 
 import { readOne } from '../../info/fields/field.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 
 export interface ConnectionOptions {
-  /** 0 if none is asked for. */
+  /** 0 if the client asks for no interval. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
 }
 
-/** Intervals are multiples of this, so that there are few different ones. */
+/** Intervals are multiples of this step, so that there are few different intervals. */
 const INTERVAL_STEP_MS = 250;
 const INTERVAL_MS_MAX = 60_000;
 const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to ${INTERVAL_MS_MAX}`;
 
-/** Whatever else is in the query is ignored. */
+/** Unknown fields of the query are ignored. */
 export function readConnectionOptions(query: string): ConnectionOptions | RequestError {
   const fields = new URLSearchParams(query);
-  const interval = readTerm(fields, 'interval', '0');
+  const interval = readOption(fields, 'interval', '0');
   if (interval instanceof RequestError) return interval;
-  const compress = readTerm(fields, 'compress', 'false');
+  const compress = readOption(fields, 'compress', 'false');
   if (compress instanceof RequestError) return compress;
   if (!isInterval(interval)) return refuse('interval', interval, INTERVAL_EXPECTED);
   if (!['true', 'false'].includes(compress)) return refuse('compress', compress, 'true or false');
   return { intervalMs: Number(interval), isCompressed: compress === 'true' };
 }
 
-function readTerm(fields: URLSearchParams, name: string, fallback: string): string | RequestError {
+function readOption(
+  fields: URLSearchParams,
+  name: string,
+  fallback: string,
+): string | RequestError {
   const texts = fields.getAll(name);
   return texts.length === 0 ? fallback : readOne(name, texts);
 }

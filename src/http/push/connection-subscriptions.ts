@@ -1,6 +1,6 @@
 /**
- * The subscriptions of one push connection. On a partial ledger, one whose accounts have to be read
- * from the exchange first is acknowledged when they have been.
+ * The subscriptions of one push connection. On a partial ledger, the accounts of a new subscription may have to be
+ * read from the exchange first. The subscription is acknowledged after these reads.
  */
 
 import type { Admission } from '../../access/admission.ts';
@@ -23,7 +23,7 @@ import type { PushSchedule, Scheduled, ScheduledConnection } from './schedule.ts
 import { Subscription } from './subscription.ts';
 import type { Topics } from './topics.ts';
 
-/** The weight of a frame that asks no question: a ping, an unsubscribe, a malformed frame. */
+/** The weight of a frame without a question: a ping, an unsubscribe, or a malformed frame. */
 export const FRAME_WEIGHT = 1;
 
 /** Shared by all connections. */
@@ -32,16 +32,16 @@ export interface SubscriptionContext {
   readonly admission: Admission;
   readonly topics: Topics;
   readonly schedule: PushSchedule;
-  /** Used again for each connection. */
+  /** One writer, reused for all connections. */
   readonly frames: FrameWriter;
   countStates(count: number): void;
-  /** Why a key may not have one more subscription; undefined if it may. */
+  /** The refusal of one more subscription of a key; undefined if the subscription is allowed. */
   findSubscriptionShortage(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
 }
 
-/** The connection that they belong to. */
+/** The connection of the subscriptions. */
 interface Connection {
   readonly keyId: string;
   readonly secretHash: string;
@@ -50,7 +50,7 @@ interface Connection {
   /** Time between two states of a subscription. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
-  /** Called with a bug of ours. */
+  /** Called with an unexpected error. */
   fail(error: unknown): void;
 }
 
@@ -63,16 +63,16 @@ interface Admitted {
   readonly upstreamAnswers?: UpstreamAnswers;
 }
 
-/** A subscription whose accounts are being read; it is paid for. */
+/** A subscription that is paid, and whose accounts are being read. */
 interface Pending {
   readonly frame: SubscriptionFrame;
   readonly question: StateQuestion;
   readonly payment: Prepayment;
 }
 
-/** Maximum number of bytes in one write, unless one state has more: a larger one saves nothing. */
+/** Maximum number of bytes in one write, unless a single state is longer. A larger write is not faster. */
 const GATHERED_BYTES_MAX = 64 << 10;
-/** Subscriptions that are checked in one go, changed or not. */
+/** Maximum number of subscriptions that are checked without a pause, changed or not. */
 const CHECKED_MAX = 64;
 
 export class ConnectionSubscriptions implements ScheduledConnection {
@@ -85,10 +85,10 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   list: LinkedList<ScheduledConnection> | undefined;
   previous: ScheduledConnection | undefined;
   next: ScheduledConnection | undefined;
-  /** What is written and not yet sent, within the frames of several connections. */
+  /** The range of this connection's unsent frames in the shared writer. */
   #composedStart = 0;
   #composedEnd = 0;
-  /** Those whose accounts are being read. */
+  /** The names of subscriptions whose accounts are being read. */
   readonly #pending = new Set<string>();
 
   constructor(connection: Connection, context: SubscriptionContext) {
@@ -138,17 +138,17 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const isReading = state.isPartial && this.#readFirst({ frame, question }, key, state);
     if (isReading) return undefined;
     this.#add({ question, state });
-    // In the same turn: it was found to be affordable.
+    // Charged in the same turn of the event loop in which the budget was checked.
     admission.charge(key, question.weight);
     return undefined;
   }
 
-  /** False if nothing has to be read. */
+  /** Starts to read the accounts of a subscription. Returns false if nothing has to be read. */
   #readFirst(asked: Omit<Pending, 'payment'>, key: Key, state: StateView): boolean {
     const subjects = asked.question.subjects(state);
     const reading = this.#context.answers.reads.read(state, subjects, this.#connection);
     if (reading === undefined) return false;
-    // In the turn in which it was found to be affordable.
+    // Charged in the same turn of the event loop in which the budget was checked.
     const payment = this.#context.admission.payFirst(key, asked.question.weight);
     this.#pending.add(formatSubscription(asked.question));
     this.#context.countSubscriptions(key.id, 1);
@@ -158,7 +158,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     return true;
   }
 
-  /** Goes on with a subscription, unless it was cancelled, or the key revoked. */
+  /** Opens a subscription after its reads, unless it was cancelled, or the key was revoked. */
   #finishPending({ frame, question, payment }: Pending, read: AccountReadResult): void {
     const { answers, admission } = this.#context;
     const key = admission.findKey(this.#connection.secretHash);
@@ -175,7 +175,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     payment.giveBack();
   }
 
-  /** False if there is no such pending subscription. */
+  /** Removes a pending subscription. Returns false if there is none with this name. */
   #dropPending(name: string): boolean {
     if (!this.#pending.delete(name)) return false;
     this.#context.countSubscriptions(this.#connection.keyId, -1);
@@ -193,13 +193,13 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#open.set(name, subscription);
     this.#context.countSubscriptions(this.#connection.keyId, 1);
     this.#connection.outbox.send(formatAck('subscribe', name));
-    // The first state follows the acknowledgement at once, even if other bytes are unread.
+    // The first state follows the acknowledgement immediately, even if the client has unread bytes.
     if (upstreamAnswers !== undefined) topics.takeUpstreamAnswers(topic, upstreamAnswers);
     this.#sendFirst(subscription, state);
     schedule.rest(subscription);
   }
 
-  /** Even if the budget is spent: it reduces the work. */
+  /** Allowed even if the budget is spent, because unsubscribing reduces the work. */
   #unsubscribe(asked: unknown, key: Key): undefined {
     const { outbox } = this.#connection;
     const name = formatSubscription(parseSubscription(asked));
@@ -228,12 +228,12 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     for (const name of this.#pending) this.#dropPending(name);
   }
 
-  /** The client has read what it was sent. */
+  /** Called when the client has read its data. */
   resume(): void {
     this.#context.schedule.enqueue(this);
   }
 
-  /** At once, even if the client is behind. */
+  /** Sends the first state immediately, even if the client has unread bytes. */
   #sendFirst(subscription: Subscription, state: StateView): void {
     const { frames } = this.#context;
     frames.clear();
@@ -244,7 +244,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#context.countStates(frames.count);
   }
 
-  /** Writes the newest states; nothing while the client has unread bytes. */
+  /** Writes the newest states. Writes nothing while the client has unread bytes. */
   compose(frames: FrameWriter, state: StateView): void {
     this.#composedStart = frames.length;
     if (!this.#connection.outbox.hasUnread) this.#composeStale(frames, state);
@@ -283,7 +283,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#composedEnd = frames.length;
   }
 
-  /** Sends what is composed, in one write. */
+  /** Sends the frames that `compose` wrote, in one write. */
   send(frames: FrameWriter): boolean {
     const { outbox } = this.#connection;
     const start = this.#composedStart;

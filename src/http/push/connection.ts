@@ -1,7 +1,7 @@
 /**
- * One push connection: its frames, its subscriptions and its backpressure. While the client has unread
- * bytes it is sent no further states; afterwards it gets the newest state of each subscription. So a
- * slow client costs no memory, and never sees a stale state.
+ * One push connection: its frames, its subscriptions and its backpressure. While the client has unread bytes, no
+ * further states are sent. Afterwards the client gets the newest state of each subscription. So a slow client
+ * costs no memory, and never gets an outdated state.
  */
 
 import type { Socket } from 'node:net';
@@ -27,7 +27,7 @@ import {
 import { describeRefusal, formatError } from './error-frames.ts';
 import { type Frame, FrameError, findPostId, formatAnswer, PONG, parseFrame } from './frames.ts';
 
-/** Maximum number of posts whose answer is pending. */
+/** Maximum number of posts of a connection that wait for their answers. */
 const POSTS_IN_FLIGHT_MAX = 100;
 
 /** Shared by all connections. */
@@ -37,7 +37,7 @@ export interface PushContext extends SubscriptionContext {
   cutOff(connection: PushConnection, reason: string): void;
   /** Called with a connection whose client violates a limit of the protocol. */
   closeForViolation(connection: PushConnection, reason: string): void;
-  /** Called with a connection on which a bug of ours came up. */
+  /** Called with a connection on which an unexpected error occurred. */
   fail(connection: PushConnection, error: unknown): void;
   readonly backlogBytesMax: number;
   readonly pingMs: number;
@@ -100,7 +100,7 @@ export class PushConnection {
     if (this.#admitControlFrame()) this.outbox.pong(payload);
   }
 
-  /** Called with each pong of the protocol; only one that answers our ping shows that the client reads. */
+  /** Called with each pong of the protocol. Only a pong that answers our ping proves that the client reads. */
   receivePong(payload: Buffer): void {
     this.heardMs = performance.now();
     if (!this.outbox.notePong(payload)) this.#admitControlFrame();
@@ -131,7 +131,7 @@ export class PushConnection {
     }
   }
 
-  /** A client that posts finds the error by the post's id, so it gets one if it can be seen. */
+  /** Refuses a message without parsing it. A client matches errors by the post's id, so the id is searched for. */
   #refuseUnread(bytes: Buffer, refusal: RequestError): void {
     this.outbox.send(formatError(refusal, describeRefusal(refusal), findPostId(bytes)));
   }
@@ -141,14 +141,14 @@ export class PushConnection {
       this.#answer(frame, length);
       return;
     }
-    // What the frame itself is charged comes on top.
+    // The weight of the frame itself is charged separately.
     const lengthWeight = weighLength(length) - FRAME_WEIGHT;
     if (lengthWeight > 0) this.#context.admission.chargeWhatIsLeft(key, lengthWeight);
     if (frame.method === 'ping') this.#answerPing(key);
     else this.#subscriptions.change(frame, key);
   }
 
-  /** Even if the budget is spent: without a pong the client would reconnect. */
+  /** Answers even if the budget is spent, because without a pong the client would reconnect. */
   #answerPing(key: Key): void {
     this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
@@ -192,9 +192,9 @@ export class PushConnection {
     this.#context.counters.countRequests(reply.type, status, seconds, 1);
   }
 
-  /** The frame, unless it is more than all that may be unread: to send it would end the connection. */
+  /** The frame of an answer. A frame over the backlog limit is refused, since sending it would close the connection. */
   #formatAnswer(id: number, reply: Reply): string | RequestError {
-    // First without a copy of a body that is too long by itself.
+    // Checked first without the frame, to avoid a copy of a body that is too long.
     const fault = this.#findLengthFault(reply.body.length);
     if (fault !== undefined) return fault;
     const frame = formatAnswer(id, reply);
@@ -211,7 +211,7 @@ export class PushConnection {
     return new RequestError('invalid_field', message, 'type');
   }
 
-  /** The service is stopping: posts that are not answered yet are refused. */
+  /** Called when the service stops. Refuses the posts that are not answered yet. */
   startDraining(): void {
     this.cancellation.cancel(STOPPING);
   }

@@ -1,6 +1,6 @@
 /**
- * The frames that report errors. Each has the text that existing clients know, and next to the text the
- * member `error` with the same in a structure:
+ * The frames that report errors. Each frame has the text that existing clients expect. The member `error` has the
+ * same information in a structure:
  *
  *   {"channel":"error","data":"Invalid subscription: invalid_address: user: got ...","error":{
  *     "code":"invalid_address","message":"user: got ...","field":"user","method":"subscribe","subscription":{...}}}
@@ -13,7 +13,7 @@ import { isJsonObject } from '../../events/fields.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { retryAfterOf } from '../message/reply.ts';
 
-/** The frame that an error answers, as far as it could be read. */
+/** The parts of a refused frame that could be read. */
 interface RefusedFrame {
   readonly method?: 'subscribe' | 'unsubscribe' | 'post';
   readonly subscription?: unknown;
@@ -26,12 +26,12 @@ type SubscriptionFrame = RefusedFrame & {
   readonly subscription: unknown;
 };
 
-/** A refusal in one line, its code first. */
+/** A refusal on one line, with its code first. */
 export function describeRefusal({ code, message }: RequestError): string {
   return `${code}: ${message}`;
 }
 
-/** An error on the channel `post` if the post's id is known, otherwise on `error`. */
+/** Formats an error for the channel `post` if the post's id is known, otherwise for the channel `error`. */
 export function formatError(refusal: RequestError, text: string, id?: number): string {
   const error = describeError(refusal, id === undefined ? {} : { method: 'post', id });
   if (id === undefined)
@@ -40,7 +40,7 @@ export function formatError(refusal: RequestError, text: string, id?: number): s
   return JSON.stringify({ channel: 'post', data: { id, response }, error });
 }
 
-/** The text ends with the subscription, or with the whole frame if the subscription is valid. */
+/** The text ends with the subscription if the subscription is invalid, otherwise with the whole frame. */
 export function formatSubscriptionError(refusal: RequestError, frame: SubscriptionFrame): string {
   const subscription = findShort(frame.subscription);
   const { method } = frame;
@@ -53,7 +53,7 @@ export function formatSubscriptionError(refusal: RequestError, frame: Subscripti
   return formatWithEcho(refusal, text, { method, subscription }, echo);
 }
 
-/** The subscription, in its canonical form, is already as the client wants to have it. */
+/** The error if a subscription is already open, or already closed. `name` is its canonical form. */
 export function formatAlready(method: 'subscribe' | 'unsubscribe', name: string): string {
   const subscription = JSON.parse(name) as unknown;
   const [expected, state] =
@@ -65,8 +65,8 @@ export function formatAlready(method: 'subscribe' | 'unsubscribe', name: string)
 }
 
 /**
- * Clients parse what is between the first "{" and the last "}" of an error's text as the frame or
- * subscription that the error is about, so other braces are escaped.
+ * Clients parse the part of the text from the first "{" to the last "}" as the refused frame or subscription. So
+ * all other braces in the text are escaped.
  */
 function formatWithEcho(
   refusal: RequestError,
@@ -84,7 +84,7 @@ function escapeBraces(text: string): string {
   return text.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d');
 }
 
-/** Members that are undefined are left out of the JSON. */
+/** JSON.stringify leaves out the members that are undefined. */
 function describeError(refusal: RequestError, frame: RefusedFrame): object {
   const { code, message, field } = refusal;
   return { code, message, field, retryAfterSeconds: retryAfterOf(refusal), ...frame };
@@ -93,7 +93,7 @@ function describeError(refusal: RequestError, frame: RefusedFrame): object {
 /** Maximum length of the refused frame, or of its subscription, in an error. */
 const ECHO_LENGTH_MAX = 1000;
 
-/** The value, unless it is no object, or too long to be sent back. */
+/** The refused value; undefined if it is not an object, or too long to be sent back. */
 function findShort(refused: unknown): unknown {
   if (!isJsonObject(refused)) return undefined;
   return JSON.stringify(refused).length <= ECHO_LENGTH_MAX ? refused : undefined;

@@ -1,13 +1,13 @@
 /**
- * The frames of a push connection, in the form that existing clients speak. In:
+ * The frames of a push connection, in the form that existing clients use. From the client:
  *
  *   {"method":"subscribe","subscription":{"type":"clearinghouseState","user":"0x...","dex":""}}
  *   {"method":"unsubscribe","subscription":{...}}
  *   {"method":"post","id":1,"request":{"type":"info","payload":{"type":"meta"}}}
  *   {"method":"ping"}
  *
- * Out: {"channel":...,"data":...}, where the channel is the type of a subscription, or one of
- * subscriptionResponse, post, pong, error.
+ * To the client: {"channel":...,"data":...}. The channel is the type of a subscription, or subscriptionResponse,
+ * post, pong or error.
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
@@ -26,7 +26,7 @@ export type Frame =
 /** An invalid frame. The message of the refusal is sent to the client. */
 export class FrameError extends Error {
   readonly refusal: RequestError;
-  /** The client of a post matches the error by the post's id. */
+  /** The id of the refused post, by which the client matches the error. */
   readonly postId: number | undefined;
 
   constructor(refusal: RequestError, postId?: number) {
@@ -97,7 +97,7 @@ function wrongField(field: string, value: unknown, expected: string): RequestErr
   return wrongValue(field, value, expected, code);
 }
 
-/** A subscription in its canonical form, which identifies it. */
+/** The canonical form of a subscription, which is used as its name. */
 export function formatSubscription(question: StateQuestion): string {
   const fields = question.formatFields();
   return `{"type":"${question.type}"${fields === '' ? '' : `,${fields}`}}`;
@@ -107,15 +107,15 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
   return `{"channel":"subscriptionResponse","data":{"method":"${method}","subscription":${subscription}}}`;
 }
 
-/** What is around the answer in a frame that is pushed. */
+/** The text before and after the answer in a pushed frame. */
 export interface StateFormat {
   readonly before: string;
-  /** True if the answer's own closing brace is left out: what comes after are members of it. */
+  /** True if the closing brace of the answer is left out, because `after` adds members to the answer. */
   readonly isAnswerOpened: boolean;
   after(provenance: Provenance): string;
 }
 
-/** The frame has the answer, the fields of its question, and the ledger position. */
+/** The format of a question's frames: the answer, the fields of the question, and the ledger position. */
 export function createStateFormat(question: StateQuestion): StateFormat {
   const { type, questionType } = question;
   const name = questionType.push?.name;
@@ -137,7 +137,7 @@ function formatProvenance({ height, time, accountTime, isFromUpstream }: Provena
   return `${position}${age}${isFromUpstream ? ',"accountSource":"upstream"' : ''}`;
 }
 
-/** The frame that answers a post. A frame is JSON, so CSV is a text in it. */
+/** The frame that answers a post. A frame is JSON, so a CSV answer becomes a JSON string. */
 export function formatAnswer(id: number, reply: Reply): string {
   const { type, body, isCsv } = reply;
   const data = isCsv ? JSON.stringify(String(body)) : body;

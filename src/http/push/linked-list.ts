@@ -1,9 +1,9 @@
 /**
- * A queue from which any item can be taken out at once, because each knows its neighbours. Items come
- * and go thousands of times a second: a Set takes several times as long, and leaves garbage.
+ * A doubly linked list: a queue from which any item can be removed in constant time. Items are added and removed
+ * thousands of times a second. A Set takes several times as long, and creates garbage.
  */
 
-/** An item; it is in one list at a time. */
+/** An item of a list. An item is in at most one list at a time. */
 export interface ListNode<Item extends ListNode<Item>> {
   list: LinkedList<Item> | undefined;
   previous: Item | undefined;
@@ -18,7 +18,7 @@ export class LinkedList<Item extends ListNode<Item>> {
     return this.#first;
   }
 
-  /** At the end, from whichever list it was in; an item that is here already keeps its place. */
+  /** Moves an item from its former list to the end of this list. Does nothing if the item is here already. */
   append(item: Item): void {
     if (item.list === this) return;
     item.list?.remove(item);
@@ -29,7 +29,7 @@ export class LinkedList<Item extends ListNode<Item>> {
     this.#last = item;
   }
 
-  /** Does nothing if the item is not here. */
+  /** Removes an item. Does nothing if the item is not in this list. */
   remove(item: Item): void {
     if (item.list !== this) return;
     const { previous, next } = item;

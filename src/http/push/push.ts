@@ -1,6 +1,6 @@
 /**
- * Push: WebSocket connections on which clients get states as they change. Every valid key may connect,
- * has limits on its connections and subscriptions, and loses them when it is revoked or expires.
+ * Push: WebSocket connections on which clients get states when they change. Every valid key may connect. Each key has
+ * limits for connections and subscriptions. When a key is revoked or expires, its connections are closed.
  */
 
 import type { Logger } from 'pino';
@@ -40,15 +40,15 @@ export interface PushParts {
   readonly settings: HttpSettings;
 }
 
-/** How long subscriptions are marked after a block before requests get their turn. */
+/** After this time of marking subscriptions, waiting requests are answered before marking continues. */
 const MARKING_MS = 2;
-/** How often it is checked whether keys have changed: then connections are inspected. */
+/** How often to check whether keys have changed. After a change, all connections are inspected. */
 const KEYS_CHECK_MS = 50;
 /** How often connections are inspected for missed deadlines and expired keys. */
 const INSPECTION_MS = 250;
-/** Pings per idle timeout. */
+/** Number of pings per idle timeout. */
 const PINGS_PER_TIMEOUT = 3;
-/** Pings per stall timeout, while something is sent. */
+/** Number of pings per stall timeout, while data is sent. */
 const PINGS_PER_STALL = 4;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a client may take to answer the close frame when the service stops. */
@@ -132,7 +132,7 @@ export class Push {
     };
   }
 
-  /** Takes over a connection from HTTP, or returns why the handshake is refused. */
+  /** Takes over a connection from HTTP, or returns the refusal of the handshake. */
   accept(handshake: Handshake, secret: string): RequestError | undefined {
     if (secret === '') return NO_KEY;
     const secretHash = hashSecret(secret);
@@ -168,21 +168,21 @@ export class Push {
     webSocket.on('message', (data) => this.#receive(connection, data));
     webSocket.on('ping', (payload) => connection.receivePing(payload));
     webSocket.on('pong', (payload) => connection.receivePong(payload));
-    // ws has sent the close code for what is wrong with the frames.
+    // `ws` has already sent a close code that describes the error.
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => this.#release(connection));
   }
 
   #receive(connection: PushConnection, data: RawData): void {
     try {
-      // In the form that `ws` gives by default.
+      // By default, `ws` gives each message as a Buffer.
       connection.receive(data as Buffer);
     } catch (error) {
       this.#fail(connection, error);
     }
   }
 
-  /** After a bug of ours, only this connection is closed. */
+  /** Closes only this connection, after an unexpected error. */
   #fail({ socket, keyId }: PushConnection, error: unknown): void {
     this.#parts.counters.countFailure();
     this.#log.write('error', { keyId, ...describeFailure(error) }, 'a push connection failed');
@@ -214,13 +214,13 @@ export class Push {
     return new RequestError('rate_limited', message);
   }
 
-  /** Ends a connection whose client does not read, and so would not read a close frame. */
+  /** Terminates a connection whose client does not read. Such a client would not read a close frame either. */
   #cutOff(connection: PushConnection, reason: string): void {
     this.#noteCutOff(connection, reason);
     connection.socket.terminate();
   }
 
-  /** Closes a connection whose client exceeds a limit of the protocol, and says why. */
+  /** Closes a connection whose client exceeds a limit of the protocol, with the reason. */
   #closeForViolation(connection: PushConnection, reason: string): void {
     const { socket } = connection;
     if (socket.readyState !== socket.OPEN) return;
@@ -253,7 +253,7 @@ export class Push {
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
     const { admission, settings } = this.#parts;
     const { socket, secretHash, heardMs, outbox, incoming } = connection;
-    // A closing connection has a deadline of its own.
+    // `ws` has a deadline for closing connections.
     if (socket.readyState !== socket.OPEN) return;
     const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
     if (!admission.isLive(secretHash)) {
@@ -288,17 +288,17 @@ export class Push {
     return false;
   }
 
-  /** The ledger is broken: no more states will come. */
+  /** Closes all connections, because the ledger is broken and no state will follow. */
   fail(): void {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
   }
 
-  /** The state may no longer be served: clients that connect again may get to a better replica. */
+  /** Closes all connections, because this replica may not serve its state any more. Clients find another replica. */
   sendAway(): void {
     this.#closeAll(TRY_AGAIN_LATER, 'this replica is cut off from the ledger');
   }
 
-  /** Closes all connections; those that do not answer in time are terminated. */
+  /** Closes all connections. Connections whose clients do not answer in time are terminated. */
   close(): void {
     this.#isClosing = true;
     for (const connection of this.#connections) connection.startDraining();

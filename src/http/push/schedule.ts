@@ -1,12 +1,17 @@
 /**
- * When subscriptions are checked: once their answer may have changed, but not within the interval
- * after they were last sent a state. Those of a connection that are due at nearly the same time are
- * checked together, so that they share a write, now and later; those of other connections, so that the
- * processor has the code and the data of a check in its cache. The work is done in slices, so that
- * requests are answered in between, and round robin, so that no connection starves.
+ * Decides when subscriptions are checked: when their answer may have changed, but not within the interval after
+ * their last state was sent. A subscription has one of three states:
  *
- * The states of several connections are first written, then sent: a write that wakes the clients up is
- * expensive, but further writes to clients that are awake are not.
+ *   waiting  its answer has not changed since the last check
+ *   resting  a state was sent less than an interval ago
+ *   stale    its answer may have changed, and it is in the queue to be checked
+ *
+ * Subscriptions of a connection that are due at nearly the same time are checked together, so that they share one
+ * write. Connections are checked together, because the code and the data are then in the processor's cache.
+ * The work is done in slices, so that requests are answered between slices. Connections take turns.
+ *
+ * The states of several connections are first all written, then all sent. A write that wakes up the client's process
+ * is expensive, but further writes to a process that is awake are cheap.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -15,48 +20,48 @@ import type { Turns } from '../answering/turns.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 
-/** A subscription, as far as it is scheduled: it rests, is stale, or waits for a change. */
+/** The part of a subscription that the schedule uses. */
 export interface Scheduled extends ListNode<Scheduled> {
   readonly connection: ScheduledConnection;
-  /** When it may be sent its next state, while it rests. */
+  /** While it rests: when its next state may be sent. */
   dueMs: number;
   isResting: boolean;
-  /** Marked by `mark`, not `markAll`, since its last check. */
+  /** Whether `mark` (not `markAll`) was called since its last check. */
   isMarked: boolean;
   /** The number of `markAll` calls at its last check. */
   allMarksSeen: number;
-  /** Writes a frame if there is something new; false if not. */
+  /** Writes a frame if the state has changed. Returns false without a change. */
   write(frames: FrameWriter, state: StateView): boolean;
 }
 
-/** A connection, as far as it is scheduled. */
+/** The part of a connection that the schedule uses. */
 export interface ScheduledConnection extends ListNode<ScheduledConnection> {
   readonly keyId: string;
-  /** Time between two states of a subscription; 0 for after every batch of blocks. */
+  /** Minimum time between two states of a subscription; 0 to send after every batch of blocks. */
   readonly intervalMs: number;
-  /** Those whose answer may have changed. */
+  /** The subscriptions whose answer may have changed. */
   readonly stale: LinkedList<Scheduled>;
-  /** Writes what is new, as much as goes into one write. */
+  /** Writes new states, up to the size of one write. */
   compose(frames: FrameWriter, state: StateView): void;
-  /** Sends what it has written; true if it has more to write. */
+  /** Sends the states that `compose` wrote. Returns true if there is more to write. */
   send(frames: FrameWriter): boolean;
 }
 
-/** How long subscriptions are worked on before requests get their turn. */
+/** Length of a slice, after which waiting requests are answered. */
 const SLICE_MS = 4;
-/** Bytes that are gathered before they are sent. A client that is slow to read may keep them all. */
+/** Number of bytes that are gathered before they are sent. For a slow client, all of them may stay in memory. */
 const GATHERED_BYTES_MAX = 128 << 10;
-/** Those that become due within this time are checked together. */
+/** Minimum pause. Subscriptions that become due within a pause are checked together. */
 const PAUSE_MS_MIN = 10;
-/** Marks between two checks of the clock. */
+/** Number of marks between two reads of the clock. */
 const MARKS_PER_CHECK = 64;
-/** A connection's subscriptions due within this share of the interval are sent early. */
+/** A subscription that is due within this share of its interval may be sent early, with others of its connection. */
 const EARLY_SHARE_MAX = 0.1;
-/** Those of other connections are checked with them if they are due within this time, or that share. */
+/** Subscriptions of other connections are checked early if they are due within this time and within that share. */
 const EARLY_MS_MAX = 25;
 
 export interface ScheduleOptions {
-  /** Used again for all connections. */
+  /** One writer, reused for all connections. */
   readonly frames: FrameWriter;
   readonly turns: Turns;
   readState(): StateView | undefined;
@@ -66,12 +71,12 @@ export interface ScheduleOptions {
 
 export class PushSchedule {
   readonly #options: ScheduleOptions;
-  /** Those with something to check, in turn. */
+  /** The connections with stale subscriptions. They take turns. */
   readonly #queue = new LinkedList<ScheduledConnection>();
-  /** Sent, by interval, in the order in which they become due again. */
+  /** The resting subscriptions, by interval, in the order in which they become due. */
   readonly #resting = new Map<number, LinkedList<Scheduled>>();
   /**
-   * Those that wait for a change, in order of `allMarksSeen`: those that have not seen the newest
+   * The subscriptions that wait for a change, in order of `allMarksSeen`: those that have not seen the newest
    * `markAll` come first.
    */
   readonly #waiting = new LinkedList<Scheduled>();
@@ -93,7 +98,7 @@ export class PushSchedule {
     });
   }
 
-  /** Its answer may have changed. */
+  /** Marks a subscription whose answer may have changed. */
   mark(item: Scheduled): void {
     item.isMarked = true;
     if (item.isResting) return;
@@ -102,14 +107,14 @@ export class PushSchedule {
   }
 
   /**
-   * The answers of all may have changed. Those that rest find out when they are due; `markWaiting` is to
-   * be called for the others.
+   * Marks all subscriptions, because all answers may have changed. Resting subscriptions notice the mark when they
+   * are due. Call `markWaiting` afterwards for the others.
    */
   markAll(): void {
     this.#allMarks++;
   }
 
-  /** Marks those that wait, after `markAll`, until the time is up; true if all are. */
+  /** Marks waiting subscriptions after `markAll`, until `endMs`. Returns true if all are marked. */
   markWaiting(endMs: number): boolean {
     let marks = 0;
     for (let item = this.#waiting.first; item !== undefined; item = this.#waiting.first) {
@@ -120,20 +125,20 @@ export class PushSchedule {
     return true;
   }
 
-  /** Takes a connection in again, which could not be sent more before. */
+  /** Puts a connection with stale subscriptions into the queue. */
   enqueue(connection: ScheduledConnection): void {
     if (connection.stale.first === undefined) return;
     this.#queue.append(connection);
     this.#slices.start();
   }
 
-  /** It was checked: it waits for the next change. */
+  /** After a check without a new state: the subscription waits for the next change. */
   wait(item: Scheduled): void {
     item.allMarksSeen = this.#allMarks;
     if (!item.isMarked) this.#waiting.append(item);
   }
 
-  /** It was sent a state: it rests for the interval. */
+  /** After a state was sent: the subscription rests for the interval. */
   rest(item: Scheduled): void {
     const { intervalMs } = item.connection;
     if (intervalMs === 0) {
@@ -158,8 +163,7 @@ export class PushSchedule {
   }
 
   /**
-   * Makes those that are nearly due stale now, so that they share a write with others of their
-   * connection.
+   * Wakes the marked subscriptions of a connection that are nearly due, so that they share a write with the others.
    */
   wakeNearlyDue(connection: ScheduledConnection, items: Iterable<Scheduled>): void {
     if (connection.intervalMs === 0) return;
@@ -184,7 +188,7 @@ export class PushSchedule {
     item.list?.remove(item);
   }
 
-  /** Forgets a connection. */
+  /** Removes a connection that was closed. */
   release(connection: ScheduledConnection): void {
     this.#queue.remove(connection);
   }
@@ -226,7 +230,7 @@ export class PushSchedule {
     return true;
   }
 
-  /** Wakes when one is due, unless that is planned already for an earlier time. */
+  /** Sets the timer for a due time, unless the timer is already set for an earlier time. */
   #awaitDue(dueMs: number): void {
     if (this.#pause !== undefined && this.#pauseEndMs <= dueMs) return;
     clearTimeout(this.#pause);

@@ -1,6 +1,6 @@
 /**
- * One subscription of one push connection: sends a topic's state when it is another one than was sent
- * last. The frames that subscribe and unsubscribe are handled in connection-subscriptions.ts.
+ * One subscription of one push connection: writes the topic's state if its version differs from the version that was
+ * sent last. connection-subscriptions.ts handles the frames that subscribe and unsubscribe.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -21,7 +21,7 @@ export class Subscription implements Scheduled {
   isResting = false;
   isMarked = false;
   allMarksSeen = 0;
-  /** Which of the topic's states was sent last. */
+  /** The version of the topic's state that was sent last. */
   #changedAt = NOTHING_SENT;
   #edition = 0;
 
@@ -30,10 +30,10 @@ export class Subscription implements Scheduled {
     this.connection = connection;
   }
 
-  /** Writes a frame if there is something new; false if not. */
+  /** Writes a frame if the state has changed. Returns false without a change. */
   write(frames: FrameWriter, state: StateView): boolean {
     const { topic } = this;
-    if (!topic.look(state)) return false;
+    if (!topic.updateVersion(state)) return false;
     const { changedAt, edition } = topic;
     if (changedAt === this.#changedAt && edition === this.#edition) return false;
     if (!topic.write(frames, state)) return false;

@@ -1,6 +1,6 @@
 /**
- * Keeps the accounts of subscriptions current on a partial ledger: tells the follower that they are
- * still asked for, and reads those that are unknown, too old, or not recorded.
+ * Keeps the accounts of subscriptions current on a partial ledger. Reports to the follower that the accounts are
+ * still needed, and reads accounts that are unknown, too old, or not recorded.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -9,7 +9,7 @@ import { Cancellation } from '../answering/cancellation.ts';
 import type { Topic, Topics } from './topics.ts';
 
 const CHECK_MS = 1_000;
-/** How often the follower is told; it forgets what nobody asks for only after a longer time. */
+/** How often needed accounts are reported. The follower stops reading an account only after a longer time. */
 const INTEREST_MS = 5_000;
 /** Time between two reads of accounts that are not recorded. */
 const READ_AGAIN_MS = 5_000;
@@ -18,14 +18,14 @@ export interface TopicReadsParts {
   readonly topics: Topics;
   readonly reads: AccountReads;
   readState(): StateView | undefined;
-  /** Called with a bug of ours. */
+  /** Called with an unexpected error. */
   failed(error: unknown): void;
 }
 
 export class TopicReads {
   readonly #parts: TopicReadsParts;
   readonly #timer: NodeJS.Timeout;
-  /** When each topic may be read again; Infinity while it is being read. */
+  /** The earliest time of the next read, by topic; Infinity while a read is in flight. */
   readonly #readAgainMs = new WeakMap<Topic, number>();
   #interestMs = 0;
 
@@ -56,11 +56,11 @@ export class TopicReads {
   #read(topic: Topic, state: StateView): void {
     const { reads } = this.#parts;
     const subjects = topic.subjects(state);
-    // Before they are too old, so that there is no pause.
+    // Accounts are read a little before they are too old, so that pushing does not pause.
     const ageMsMax = Math.max(0, reads.ageMsMax - CHECK_MS);
     const keyId = topic.nextKeyId();
     if (keyId === undefined) return;
-    // For all who have subscribed, so that no one connection ends it.
+    // The read is for all connections of the topic, so no connection may cancel it.
     const requester = { keyId, cancellation: new Cancellation() };
     const reading = reads.read(state, subjects, requester, ageMsMax);
     if (reading === undefined) return;

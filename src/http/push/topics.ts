@@ -1,6 +1,7 @@
 /**
- * The topics of subscriptions: questions whose answers are pushed. Whether a topic's state has changed
- * is known without answering; the frame of a state is written once, however many subscribe to it.
+ * Topics: questions whose answers are pushed. All subscriptions to the same question share one topic. A topic knows
+ * without computing the answer whether its state has changed. If several subscriptions need the same state, the
+ * frame is cached, so that the answer is computed only once.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -17,33 +18,33 @@ import { createStateFormat, type StateFormat } from './frames.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-topics.ts';
 
-/** An account that was read again unchanged is sent again when this much time has passed. */
+/** An account that was read again without a change is sent again after this time, with its new age. */
 const CONFIRMED_MS = 10_000;
-/** More than the number of CONFIRMED_MS periods, so that editions never collide. */
+/** Larger than any number of CONFIRMED_MS periods, so that two editions are never equal. */
 const EDITIONS_PER_ANSWER = 2 ** 32;
 
-/** Minimum subscriptions to cache a frame: with two, it is rarely reused at its height. */
+/** Minimum number of subscriptions to cache a frame. With only two, a cached frame is rarely used at its height. */
 const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
 
 export class Topic implements WatchableTopic {
   readonly name: string;
   readonly subscriptions = new Set<Scheduled>();
-  /** Number of subscriptions by key, the key whose turn it is to have it read first. */
+  /** Number of subscriptions by key. The first key is the next one that pays for a read. */
   readonly #keys = new Map<string, number>();
   watched: WatchedRows | undefined;
   readonly #question: StateQuestion;
   readonly #reads: AccountReads;
   readonly #format: StateFormat;
-  /** The exchange's own answers about accounts that are not recorded, and how many were taken. */
+  /** The exchange's last answers about accounts that are not recorded, and how many times there were new ones. */
   #upstreamAnswers: UpstreamAnswers | undefined;
   #upstreamAnswersCount = 0;
-  /** Which state it is: the height since which it has been the same, and on a partial ledger an edition. */
+  /** The version of the state: the height of its last change, and on a partial ledger an edition. */
   changedAt = 0;
   edition = 0;
-  /** The height at which its subscriptions were last marked by themselves; for Topics. */
+  /** The height at which the subscriptions of this topic were last marked. Written by `Topics`. */
   markedAt = 0;
   #provenance: Provenance | undefined;
-  /** Undefined unless many subscribe to it. */
+  /** Undefined if the topic has few subscriptions. */
   #frame: CachedFrame | undefined;
 
   constructor(name: string, question: StateQuestion, reads: AccountReads) {
@@ -67,12 +68,12 @@ export class Topic implements WatchableTopic {
     else this.#keys.delete(keyId);
   }
 
-  /** The keys that subscribe to it. */
+  /** The keys that have a subscription to this topic. */
   get keyIds(): Iterable<string> {
     return this.#keys.keys();
   }
 
-  /** The key for which it is read this time: each has its turn. */
+  /** The key that pays for the next read of the topic's accounts. Keys take turns. */
   nextKeyId(): string | undefined {
     for (const [keyId, count] of this.#keys) {
       this.#keys.delete(keyId);
@@ -90,7 +91,7 @@ export class Topic implements WatchableTopic {
     return this.#question.dependencies(state);
   }
 
-  /** Takes what was read for it; true if that is something to send. */
+  /** Stores new answers of the exchange. Returns true if there are answers to send. */
   takeUpstreamAnswers(upstreamAnswers: UpstreamAnswers): boolean {
     if (!upstreamAnswers.hasAnswers) return false;
     this.#upstreamAnswers = upstreamAnswers;
@@ -99,16 +100,16 @@ export class Topic implements WatchableTopic {
     return true;
   }
 
-  /** Finds out which state it is now; false while an account has to be read first. */
-  look(state: StateView): boolean {
-    if (state.isPartial && !this.#lookPartial(state)) return false;
+  /** Updates the version of the state. Returns false while an account has to be read first. */
+  updateVersion(state: StateView): boolean {
+    if (state.isPartial && !this.#updatePartialVersion(state)) return false;
     this.changedAt = this.#question.changedAt(state);
     return true;
   }
 
-  #lookPartial(state: StateView): boolean {
+  #updatePartialVersion(state: StateView): boolean {
     const subjects = this.subjects(state);
-    // What is recorded is newer than the answer that was not.
+    // The recorded accounts are newer than the answers that could not be recorded.
     if (this.#reads.areSubjectsRecorded(state, subjects)) this.#upstreamAnswers = undefined;
     if (!this.#reads.isAnswerable(state, subjects, this.#upstreamAnswers)) return false;
     const provenance = provenanceOf(state);
@@ -120,7 +121,7 @@ export class Topic implements WatchableTopic {
     return true;
   }
 
-  /** Writes the state as a frame, after `look`; false if it is not known yet. */
+  /** Writes the state as a frame, after `updateVersion`. Returns false if the state is not known yet. */
   write(frames: FrameWriter, state: StateView): boolean {
     const kept = this.#frame?.at(state.height);
     if (kept !== undefined) {
@@ -132,7 +133,7 @@ export class Topic implements WatchableTopic {
       this.#writePayload(frames, state);
     } catch (error) {
       frames.drop();
-      // A new dex, on which a partial ledger does not know the user's account yet.
+      // A dex was added, and the partial ledger does not have the user's account on that dex yet.
       if (error instanceof RequestError) return false;
       throw error;
     }
@@ -165,7 +166,7 @@ const TIME_TEXT = fixedText(',"time":');
 const END_TEXT = fixedText('}}');
 const POSITION_BYTES_MAX = 64;
 
-/** As a format's `after` has it, for an answer from the state alone. */
+/** Writes the end of a frame without the upstream's answers: the same text as `StateFormat.after`, but faster. */
 function writePosition(out: AnswerWriter, { height, time }: StateView): void {
   out.reserve(POSITION_BYTES_MAX);
   out.fixed(HEIGHT_TEXT);
@@ -191,7 +192,7 @@ export class Topics {
     this.#watched = new WatchedTopics(() => schedule.markAll());
   }
 
-  /** The topic of a question, from this state on. */
+  /** Returns the topic of a question. A new topic watches for changes after `state`. */
   open(name: string, question: StateQuestion, state: StateView): Topic {
     const known = this.#topics.get(name);
     if (known !== undefined) return known;
@@ -208,19 +209,19 @@ export class Topics {
     this.#watched.delete(topic);
   }
 
-  /** Blocks were applied: `markChanged` is to be called until it is done. */
+  /** Called when blocks were applied. Call `markChanged` afterwards, until it returns true. */
   advance(state: StateView): void {
     this.#watched.advance(state);
   }
 
-  /** Marks what blocks may have changed, until the time is up; true if all of it is marked. */
+  /** Marks subscriptions that blocks may have changed, until `endMs`. Returns true if all are marked. */
   markChanged({ height }: StateView, endMs: number): boolean {
     const isDone = this.#watched.search((topic) => {
       if (topic.markedAt === height) return;
       topic.markedAt = height;
       this.#mark(topic);
     }, endMs);
-    // Even during a search: a long one would otherwise delay those marked by `markAll`.
+    // Also during a search, because a long search would delay the subscriptions of `markAll`.
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 

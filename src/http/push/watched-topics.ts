@@ -1,9 +1,10 @@
 /**
- * Which topics a block may have changed: those about accounts and delegations that it names, and those
- * of accounts that are open in a market whose mark or terms it changes. All others are not checked.
+ * Finds the topics that a block may have changed: topics about accounts and delegations that the block names, and
+ * topics about accounts with a position in a market whose mark price or terms the block changes. No other topic
+ * has to be checked.
  *
- * They are searched for in pieces, since there may be very many. Blocks that come meanwhile are
- * left to the next search, so that each comes to its end.
+ * The search runs in pieces, because there may be very many topics. Blocks that are applied during a search belong
+ * to the next search, so that every search ends.
  */
 
 import type { Dependencies } from '../../info/question-type.ts';
@@ -19,18 +20,18 @@ export interface WatchedRows {
   readonly markets: readonly number[];
 }
 
-/** What a topic has to have. */
+/** The part of a topic that this file uses. */
 export interface WatchableTopic {
-  /** The rows that it is registered under. */
+  /** The rows that the topic is registered under. */
   watched: WatchedRows | undefined;
-  /** Undefined if any block may change it. */
+  /** Undefined if any block may change the topic. */
   dependencies(state: StateView): Dependencies | undefined;
 }
 
-/** Search steps between two checks of the clock. */
+/** Number of search steps between two reads of the clock. */
 const STEPS_PER_CHECK = 64;
 
-/** All topics are marked at once if the markets that moved list this many times as many. */
+/** All topics are marked together if the changed markets list this many times as many topics as there are. */
 const ALL_FACTOR = 3;
 
 const KINDS = ['accounts', 'addresses', 'markets'] as const;
@@ -44,19 +45,19 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   };
   readonly #all = new Set<Topic>();
   readonly #allChanged: () => void;
-  /** Those that any block may change. */
+  /** Topics that any block may change. */
   readonly #always = new Set<Topic>();
-  /** The state whose changes are noted, and the height up to which they have been searched. */
+  /** The state that records its changes, and the height up to which the changes were searched. */
   #state: StateView | undefined;
   #height = 0;
-  /** The state is another one, or noting began in the middle of a block, after its first changes. */
+  /** The state is new, or recording began in the middle of a block, so that changes may be missing. */
   #hasJustBegun = false;
-  /** The state that has advanced since the last search began, if it has. */
+  /** The state, if it has advanced since the last search began. */
   #advanced: StateView | undefined;
-  /** What is left of the search that is under way. */
+  /** The rest of the search in progress. */
   #underWay: Iterator<Topic | undefined> | undefined;
 
-  /** Calls back instead of naming each topic, where naming them would be more work. */
+  /** `allChanged` is called instead of naming each topic, if naming them would be more work. */
   constructor(allChanged: () => void) {
     this.#allChanged = allChanged;
   }
@@ -77,17 +78,17 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     this.#underWay = undefined;
   }
 
-  /** A block was applied, or another state took the place of the last one. Never within a block. */
+  /** Called after a block was applied, or after the state was replaced. Never called in the middle of a block. */
   advance(state: StateView): void {
     if (this.#all.size === 0) return;
     this.#advanced = state;
     if (state === this.#state) return;
     this.#underWay = undefined;
-    // At once: the search may begin in the middle of a later block, whose first changes it needs too.
+    // Recording starts now: the search may begin in the middle of a later block, and needs all of its changes.
     this.#watch(state);
   }
 
-  /** Calls back with topics that blocks may have changed, until the time is up; true if that was all. */
+  /** Calls `changed` with topics that blocks may have changed, until `endMs`. Returns true when it is complete. */
   search(changed: (topic: Topic) => void, endMs: number): boolean {
     for (let step = 1; this.#underWay !== undefined || this.#advanced !== undefined; step++) {
       this.#underWay ??= this.#startSearch();
@@ -132,7 +133,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     }
   }
 
-  /** A topic may come several times. */
+  /** Finds the changed topics. The result may contain a topic several times. */
   *#findChanged(state: StateView, since: number): Generator<Topic | undefined> {
     const { accounts, addresses } = state.changes.take();
     const revalued = this.#listRevalued(state, since);
@@ -143,10 +144,10 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     for (const topics of revalued ?? []) yield* topics;
   }
 
-  /** Topics that may depend on other rows than before. A step without a topic comes for each row. */
+  /** Registers topics again, whose rows may have changed. Yields undefined once per call, so that a row is one step. */
   *#registerAgain(state: StateView, topics: Iterable<Topic> = []): Generator<Topic | undefined> {
     yield undefined;
-    // A copy: a topic that is registered again would come again.
+    // A copy, because registering a topic again would add the topic to the set during the iteration.
     for (const topic of [...topics]) {
       if (!this.#all.has(topic)) continue;
       this.#register(topic, state);
@@ -155,15 +156,15 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   }
 
   /**
-   * The topics of each market whose mark or terms have changed; undefined if they are so many that all
-   * are to be marked at once. There are few markets, so each is checked.
+   * The topics of each market whose mark price or terms have changed; undefined if there are so many that all topics
+   * should be marked together. There are few markets, so each market is checked.
    */
   #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] | undefined {
     const revalued = [...this.#byRow.markets]
       .filter(([index]) => markets.changedAt(index) > since)
       .map(([, topics]) => topics);
     const count = revalued.reduce((sum, topics) => sum + topics.size, 0);
-    // If all marks move, marking every topic once is less work than once per market.
+    // If all mark prices change, marking every topic once is less work than marking topics once per market.
     return count < ALL_FACTOR * this.#all.size ? revalued : undefined;
   }
 
@@ -176,7 +177,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     }
     const { accounts, addresses } = dependencies;
     const watched = { accounts, addresses, markets: listMarkets(state, accounts) };
-    // A fill mostly changes a position that is open, and leaves it open.
+    // Most fills change an open position without closing it, so the rows are usually the same.
     if (areSameRows(topic.watched, watched)) return;
     this.#unregister(topic);
     topic.watched = watched;
@@ -204,7 +205,7 @@ function areSameRows(before: WatchedRows | undefined, after: WatchedRows): boole
   });
 }
 
-/** The markets that the accounts are open in. */
+/** The markets in which the accounts have open positions. */
 function listMarkets({ accounts, positions }: StateView, rows: readonly number[]): number[] {
   const markets: number[] = [];
   for (const account of rows) {
