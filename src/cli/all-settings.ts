@@ -1,4 +1,4 @@
-/** All settings, from the rooms that declare them. */
+/** Collects the settings of all folders. */
 
 import { KEY_SETTINGS } from '../access/settings.ts';
 import { BACKUP_SETTINGS, RESTORE_SETTINGS } from '../backup/settings.ts';

@@ -1,4 +1,4 @@
-/** `perpinfo append`: NDJSON blocks into a ledger. */
+/** `perpinfo append`: appends NDJSON blocks to a ledger. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
@@ -130,7 +130,7 @@ async function appendTo(
   }
 }
 
-/** A failed batch may be stored in part: the next append starts after that part. */
+/** Reads the height after a failure: a part of the failed batch may be stored. The next append continues after it. */
 async function readHeight(ledger: Ledger): Promise<number> {
   const head = await ledger.head().catch(() => undefined);
   return head?.height ?? 0;

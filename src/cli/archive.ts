@@ -1,4 +1,4 @@
-/** `perpinfo archive`: keeps an archive of a ledger, without a service. */
+/** `perpinfo archive`: writes the archive of a ledger, without a service. */
 
 import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import { TakeoverError } from '../archive/writing/archive-owner.ts';
@@ -35,7 +35,7 @@ export const archive: Command<typeof settings> = {
     if (chosen.data === '') {
       throw new UsageError(['--data: got nothing, expected the folder for the archive']);
     }
-    // A service that started this process has warned.
+    // If a service started this process, the service has already printed the warning.
     if (process.connected === undefined) warnIfOthersCanReadFolder(chosen.data, terminal);
     const orphaned = abortWithParent();
     const waiting = (message: string) => terminal.say(message);
@@ -67,11 +67,11 @@ export const archive: Command<typeof settings> = {
   },
 };
 
-/** Aborts when the service that started this process is gone, however it ended. */
+/** Aborts when the service that started this process has ended, for any reason. */
 function abortWithParent(): AbortSignal {
   const orphaned = new AbortController();
   process.once('disconnect', () => orphaned.abort());
-  // It may have been gone before we listened. Undefined if no service started us.
+  // The service may have ended before we listened. `connected` is undefined if no service started this process.
   if (process.connected === false) orphaned.abort();
   return orphaned.signal;
 }

@@ -1,4 +1,4 @@
-/** `perpinfo backup`: a ledger and its keys into one file. */
+/** `perpinfo backup`: writes a ledger and its keys to one file. */
 
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -50,7 +50,7 @@ export const backup: Command<typeof settings> = {
   },
 };
 
-/** A backup in the folder that it is made of would be lost with it. */
+/** Refuses a backup inside of the ledger's folder, because it would be lost together with the folder. */
 function checkPlace(file: string, data: string): void {
   const folder = path.dirname(path.resolve(file));
   if (!existsSync(folder)) throw new UsageError([`--to: there is no folder ${folder}`]);

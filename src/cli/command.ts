@@ -25,7 +25,7 @@ export interface Command<D extends Declarations = Declarations> {
   readonly summary: string;
   /** The argument after the flags. */
   readonly positional?: {
-    /** As the help shows it: "[FILE]". */
+    /** The name in the help text, such as "[FILE]". */
     readonly usage: string;
     readonly help: string;
     readonly required: boolean;
@@ -57,7 +57,7 @@ function formatSetting(setting: Setting): string {
   return `${line}\n${formatLeftColumn(`--${file.flag} FILE`)}${ofFile}`;
 }
 
-/** First the settings that most people need, then the others under headings. */
+/** The settings that most people need come first. The others follow under headings. */
 function formatSettings(declarations: Declarations): string[] {
   const groups = groupSettings(listSettings(declarations));
   const format = (settings: readonly Setting[]) => settings.map(formatSetting);

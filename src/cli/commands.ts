@@ -3,7 +3,7 @@
 import { UsageError } from '../config/usage-error.ts';
 import type { Command } from './command.ts';
 
-/** Loaded lazily: a command starts without the modules of the others. */
+/** Commands are loaded lazily, so that a command starts without the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   serve: async () => (await import('./serve.ts')).serve,
@@ -27,7 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 const NAMES = Object.keys(COMMANDS);
 
-/** The command that the arguments begin with. */
+/** Loads the command that the arguments name. */
 export function loadCommand(argv: readonly string[]): Promise<Command> {
   const found = NAMES.find((name) => name.split(' ').every((word, index) => argv[index] === word));
   if (found !== undefined) return COMMANDS[found]();

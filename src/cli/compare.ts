@@ -1,4 +1,4 @@
-/** `perpinfo compare`: an account of another server beside what our rules make of it. */
+/** `perpinfo compare`: compares the figures of an account on another server with the figures that we compute. */
 
 import type { SettingValues } from '../config/setting.ts';
 import { formatAddress } from '../exact/address.ts';
@@ -64,7 +64,7 @@ export const compare: Command<typeof settings> = {
 };
 
 interface Comparison {
-  /** Of the answer, in milliseconds. */
+  /** The time of the answer, in milliseconds. */
   readonly time: number;
   readonly figures: readonly ComparedFigure[];
 }
@@ -96,7 +96,7 @@ function unwrap<T>(reading: T | DialectError): T {
   return reading;
 }
 
-/** The spot balance behind a unified account; 0 of any other. */
+/** The spot balance that is the collateral of a unified account; 0 for other accounts. */
 async function readSpotCollateral(
   ask: Ask,
   user: string,
@@ -116,7 +116,7 @@ function compareReading(reading: AccountReading, directory: MarketDirectory): Co
 
 const TITLES: Mismatch = { field: 'figure', coin: undefined, ours: 'ours', theirs: 'upstream' };
 
-/** A line for each figure: its name, the upstream's, ours, and whether they differ. */
+/** One line for each figure: the name, the upstream's figure, our figure, and whether they differ. */
 function formatComparison(time: number, figures: readonly ComparedFigure[]): string {
   const rows = [
     [...formatCells(TITLES), ''],

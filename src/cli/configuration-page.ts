@@ -46,7 +46,7 @@ function formatRow(setting: Setting): string {
     `\`${shownFlag}\``,
     `\`${variable}\``,
     formatDefault(setting),
-    // The default has a column of its own.
+    // The default is in another column.
     help.replace(/ \(default: .*\)$/, ''),
   ];
   const row = `| ${cells.join(' | ')} |`;

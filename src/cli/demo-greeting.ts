@@ -1,4 +1,4 @@
-/** The demo's greeting: addresses, example users, and a request to try. */
+/** The text that the demo prints at its start: addresses, example users, and a request to try. */
 
 import { formatAddress } from '../exact/address.ts';
 import { answerQuestion } from '../info/read-question.ts';
@@ -15,13 +15,13 @@ export interface DemoDescription {
 
 /** Maximum number of users to search for examples. */
 const USERS_SEARCHED_MAX = 2_000;
-/** Longer than most people look at a demo. */
+/** Most people look at a demo for less than this time. */
 const LOCKED_MS_MIN = 3_600_000;
 
 interface Examples {
   /** Has several positions and, if possible, a stake. */
   readonly trader: string;
-  /** Has a stake that is locked, if possible: others may be taken back while one looks. */
+  /** Has a locked stake, if possible. A stake that is not locked may be withdrawn while somebody looks at it. */
   readonly staker: string;
   /** Has positions on several dexes. */
   readonly multiDexTrader: string;

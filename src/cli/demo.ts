@@ -33,7 +33,7 @@ type DemoCall = Call<typeof settings>;
 
 /** About ten blocks a second. */
 const INTERVAL_MS = 100;
-/** Short enough to watch from start to end. */
+/** The auction is short enough to watch it from start to end. */
 const AUCTION_DURATION_SECONDS = 600;
 const STOP_TIMEOUT_MS = 2_000;
 const KEY_LABEL = 'demo';
@@ -69,7 +69,7 @@ export const demo: Command<typeof settings> = {
   },
 };
 
-/** The demo writes to its ledger, so it refuses one that no demo created. */
+/** The demo writes to its ledger, so it refuses a folder with a ledger that no demo created. */
 async function claimFolder(directory: string): Promise<void> {
   const mark = path.join(directory, 'demo');
   if (existsSync(mark)) return;
@@ -104,7 +104,7 @@ async function runDemo(directory: string, call: DemoCall): Promise<void> {
   }
 }
 
-/** Resumes the simulator from the ledger's state; also returns the writer of its blocks. */
+/** Resumes the simulator from the state of the ledger, and creates the writer of its blocks. */
 async function resumeExchange(
   directory: string,
   ledger: LedgerWriter,
@@ -133,7 +133,7 @@ async function resumeExchange(
   return { simulator, writer };
 }
 
-/** Runs the parts until the signal; when one ends, stops the others. */
+/** Runs the parts until the signal. If one part ends, the others are stopped. */
 async function runAll(
   signal: AbortSignal,
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],
@@ -146,17 +146,17 @@ async function runAll(
 }
 
 /**
- * The key of an earlier run, so that a page that was left open goes on. The store has only its hash, so
- * the secret is kept beside it, readable by its owner; without it another key takes its place.
+ * Reuses the key of an earlier run, so that an open dashboard page continues to work. The key store has only the hash
+ * of the secret, so the secret is in a file that only its owner can read. Without that file, a new key is created.
  */
 async function openDemoKey(directory: string): Promise<string> {
   const file = path.join(directory, KEY_FILE);
-  const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const secretOfFile = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const store = await openEmbeddedKeys(directory);
   try {
     const keys = store.all().filter(({ label }) => label === KEY_LABEL);
-    if (keys.some(({ secrets }) => secrets.some(({ hash }) => hash === hashSecret(kept)))) {
-      return kept;
+    if (keys.some(({ secrets }) => secrets.some(({ hash }) => hash === hashSecret(secretOfFile)))) {
+      return secretOfFile;
     }
     for (const { id } of keys) store.revoke(id);
     const terms = { label: KEY_LABEL, budget: undefined, expiresMs: undefined };

@@ -1,4 +1,4 @@
-/** `perpinfo follow`: a live exchange into a ledger, as its one writer. */
+/** `perpinfo follow`: writes a live exchange to a ledger, as the only writer of the ledger. */
 
 import { FEED_SETTINGS } from '../feed/settings.ts';
 import { checkFeedSettings } from '../feed/writer-options.ts';

@@ -1,4 +1,4 @@
-/** `perpinfo history`: an account's figures over time, offline, for a spreadsheet. */
+/** `perpinfo history`: prints an account's figures over time, without a server, for a spreadsheet. */
 
 import { type Archive, openArchive } from '../archive/reading/archive.ts';
 import { ArchivedHistory } from '../archive/reading/archived-history.ts';
@@ -61,7 +61,7 @@ async function print(call: HistoryCall): Promise<void> {
   }
 }
 
-/** A folder may hold the archive alone: with the ledger on NATS, or as a copy. */
+/** Checks that the archive belongs to the ledger, if there is one: an archive may be a copy, or its ledger on NATS. */
 async function requireOwnLedger({ range }: Archive, data: string): Promise<void> {
   const ledger = await openLedgerIfAny(data);
   if (ledger === undefined) return;

@@ -56,7 +56,7 @@ export const keysCreate: Command<typeof createSettings> = {
   },
 };
 
-/** Nobody holds a secret that could not be written, so it must not stay valid. Always throws. */
+/** Revokes a secret that could not be printed, because nobody has it. Always throws. */
 async function revokeUnshown(store: KeyStore, name: string, cause: Error): Promise<never> {
   try {
     await store.revoke(name);
@@ -68,7 +68,7 @@ async function revokeUnshown(store: KeyStore, name: string, cause: Error): Promi
   throw new KeyError(`${cause.message}: the secret ${name} is revoked`, { cause });
 }
 
-/** Does not show the text: it may be a secret, given by mistake. */
+/** The error does not show the text, because it may be a secret that was given by mistake. */
 function requireName(argument: string, text: string): void {
   if (isName(text)) return;
   throw new UsageError([`${argument}: got a hidden value, expected ${NAME_EXPECTED}`]);

@@ -1,9 +1,9 @@
-/** The warning of a command that writes where other users of the machine can read. */
+/** Warns if a command writes to a place that other users of the machine can read. */
 
 import { findOpenFile, findOpenFolder } from '../ledger/embedded/folder.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A folder that does not exist yet is made for its user alone. */
+/** No warning about a folder that does not exist yet: perpinfo creates the folder for its user only. */
 export function warnIfOthersCanReadFolder(folder: string, terminal: Terminal): void {
   warn(findOpenFolder(folder), terminal);
 }

@@ -1,4 +1,4 @@
-/** `perpinfo probe`: what another server has, in which form, how often and how fresh. */
+/** `perpinfo probe`: finds out which data another server has, in which form, how often and how fresh. */
 
 import { writeFile } from 'node:fs/promises';
 import { UsageError } from '../config/usage-error.ts';
@@ -8,7 +8,7 @@ import { PROBE_SETTINGS } from '../upstream/settings.ts';
 import type { Command } from './command.ts';
 import { compareWith } from './compare.ts';
 
-/** Enough to see every hour's funding once, and bounded: a probe is not a monitor. */
+/** Long enough to see the hourly funding once. There is a limit because a probe is not a monitor. */
 const TIME_MS_MAX = 3_600_000;
 
 const settings = PROBE_SETTINGS;

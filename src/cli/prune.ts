@@ -32,7 +32,7 @@ export const prune: Command<typeof settings> = {
         '--data DIR is required: a ledger on NATS is pruned by its stream (max_msgs, max_age)',
       ]);
     }
-    // Checks that the ledger exists, since opening it for writing creates it.
+    // Checks that the ledger exists, because opening the ledger for writing would create it.
     await (await openEmbeddedLedger(data)).close();
     const ledger = await openEmbeddedLedgerWriter(data);
     try {
@@ -52,7 +52,7 @@ function formatPruned({ count, firstHeight }: Pruned): string {
   return `pruned ${blocks}; the ledger starts at block ${firstHeight}`;
 }
 
-/** Why less was deleted than asked for; not a failure, since prune may be a daily job. */
+/** Explains why fewer blocks were deleted than requested. This is not a failure, because prune may be a daily job. */
 function explain({ count, firstHeight, reason }: Pruned): string | undefined {
   if (count === 0) {
     return `nothing was pruned: ${reason ?? `the settings keep all blocks from ${firstHeight}`}`;

@@ -1,4 +1,4 @@
-/** `perpinfo query`: the answer to one question, offline. */
+/** `perpinfo query`: answers one question without a server. */
 
 import { UsageError } from '../config/usage-error.ts';
 import { isJsonObject } from '../events/fields.ts';
@@ -51,7 +51,7 @@ function parseArgument(text: string): unknown {
   }
 }
 
-/** Refuses what a service answers from its archive. */
+/** Refuses questions that only a service can answer, from its archive. */
 function refuseArchived(question: unknown): void {
   const read = readQuestion(question);
   if (read instanceof RequestError || read.source !== 'archive' || !isJsonObject(question)) return;
@@ -63,7 +63,7 @@ function refuseArchived(question: unknown): void {
 
 const SERIES_ADVICE = '"perpinfo history" prints an account over time, "serve" answers the others';
 
-/** A bad question is a usage error; one that a partial ledger cannot answer is not. */
+/** An invalid question is a usage error. A question that a partial ledger cannot answer is a failure. */
 function answer(state: StateView, question: unknown): string {
   try {
     return answerQuestion(state, question);

@@ -1,4 +1,4 @@
-/** Progress and warnings of a command that replays a ledger. */
+/** Prints progress and warnings while a command replays a ledger. */
 
 import type { ReplicaOptions } from '../replica/replica.ts';
 import type { Terminal } from './terminal.ts';
@@ -31,7 +31,7 @@ interface StepReport {
   progress(step: string, height: number, share: number): void;
 }
 
-/** Progress and warnings of a command that takes several steps, each up to the last height. */
+/** Prints progress and warnings of a command with several steps. Each step runs up to the last height. */
 export function reportSteps({ terminal, signal }: ReportOptions): StepReport {
   return {
     warn: (message) => terminal.say(`warning: ${message}`),

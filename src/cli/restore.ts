@@ -1,4 +1,4 @@
-/** `perpinfo restore`: a ledger and its keys from a backup file. */
+/** `perpinfo restore`: restores a ledger and its keys from a backup file. */
 
 import { restoreBackup } from '../backup/restore.ts';
 import { RESTORE_SETTINGS } from '../backup/settings.ts';

@@ -1,4 +1,4 @@
-/** `perpinfo serve`: answers over HTTP from a ledger. */
+/** `perpinfo serve`: answers questions over HTTP from a ledger. */
 
 import { UsageError } from '../config/usage-error.ts';
 import { createNdjsonFeed } from '../feed/ndjson.ts';
@@ -47,7 +47,7 @@ export const serve: Command<typeof settings> = {
       if (follow === undefined) return runService(options);
       checkFeedSettings(chosen);
       const openFeed = async () => {
-        // Only a service that follows loads what it takes.
+        // Loaded lazily, because only a service with --follow needs the follower's modules.
         const { openFollowFeed } = await import('../upstream/follower/open-follow-feed.ts');
         return openFollowFeed(follow, chosen, options.log);
       };

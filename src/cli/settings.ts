@@ -1,4 +1,4 @@
-/** The settings that belong to one command, or to few. */
+/** The settings that belong to one command, or to a few commands. */
 
 import type { Declarations } from '../config/setting.ts';
 import {

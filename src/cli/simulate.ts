@@ -1,4 +1,4 @@
-/** `perpinfo simulate`: a simulated exchange's blocks on standard output. */
+/** `perpinfo simulate`: prints the blocks of a simulated exchange on standard output. */
 
 import { createSimulator } from '../simulator/simulator.ts';
 import type { Command } from './command.ts';
@@ -6,7 +6,7 @@ import { SIMULATE_SETTINGS } from './settings.ts';
 
 const settings = SIMULATE_SETTINGS;
 
-/** Lines are buffered up to this length. */
+/** Lines are buffered up to this length before they are written. */
 const BUFFER_CHARACTERS = 1 << 18;
 
 export const simulate: Command<typeof settings> = {

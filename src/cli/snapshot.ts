@@ -1,4 +1,4 @@
-/** `perpinfo snapshot`: has a running service save a snapshot. */
+/** `perpinfo snapshot`: asks a running service to save a snapshot. */
 
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -41,7 +41,7 @@ async function requestSnapshot(origin: string): Promise<SavedSnapshot> {
   throw new Error(`the service at ${origin} has saved no snapshot: ${body.trim()}`);
 }
 
-/** Waits as long as it takes: a large state is written for many seconds. */
+/** Sends a POST request without a deadline, because writing a large state takes many seconds. */
 async function post(url: string): Promise<{ status: number; body: string }> {
   const sent = request(url, { method: 'POST' }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];

@@ -12,8 +12,8 @@ export function readStandardInput(signal: AbortSignal): AsyncIterable<Buffer> {
 }
 
 /**
- * Closes the pipe, so that the program that writes to it gets EPIPE: Node never closes descriptor 0
- * itself. /dev/null takes the number, since Node would not close a socket with it either.
+ * Closes the pipe, so that the program that writes to the pipe gets EPIPE. Node never closes descriptor 0 itself.
+ * Then opens /dev/null as descriptor 0: a socket with this number would never be closed by Node either.
  */
 export function closeStandardInput(): void {
   process.stdin.destroy();

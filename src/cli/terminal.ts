@@ -1,8 +1,8 @@
-/** The output of a command: answers on standard output, everything else on standard error. */
+/** The output of a command. Answers go to standard output, everything else to standard error. */
 
 /** Minimum time between two updates of the progress line. */
 const PROGRESS_MS_MIN = 100;
-/** While the reader of standard output has not read more than this, only the newest height is kept. */
+/** If the reader of standard output has more unread bytes, only the newest height is stored for printing. */
 const UNREAD_BYTES_MAX = 1 << 16;
 
 /** Standard output cannot be written. */
@@ -20,15 +20,15 @@ export class OutputError extends Error {
 export class Terminal {
   #progressShownMs = 0;
   #hasProgress = false;
-  /** To be printed once the reader of standard output has caught up. */
+  /** The height that is printed once the reader of standard output has read the earlier lines. */
   #unprintedHeight: number | undefined;
   /** Why a height was not printed. */
   #printFailure: OutputError | undefined;
 
   constructor() {
-    // `write` rejects with the error.
+    // The errors are handled by `write`, which rejects.
     process.stdout.on('error', () => undefined);
-    // Whoever closed standard error wants no messages; the work goes on without them.
+    // If standard error is closed, the command continues without messages.
     process.stderr.on('error', () => undefined);
   }
 
@@ -43,7 +43,7 @@ export class Terminal {
   printDurable(height: number): void {
     const { stdout } = process;
     if (stdout.isTTY === true) return;
-    // Not awaited: a slow reader must not delay appending.
+    // Does not wait for the reader: a slow reader must not delay appending.
     if (stdout.writableLength <= UNREAD_BYTES_MAX) {
       this.#print(height);
       return;
@@ -65,7 +65,7 @@ export class Terminal {
     this.#unprintedHeight = undefined;
   }
 
-  /** Throws if a height could not be printed: whoever counts on those lines has to know. */
+  /** Throws if a height could not be printed, because programs that read these lines rely on them. */
   throwIfUnprinted(): void {
     if (this.#printFailure !== undefined) throw this.#printFailure;
   }

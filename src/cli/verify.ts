@@ -69,7 +69,7 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
   throw new LedgerError('corrupt', message);
 }
 
-/** The next start would replay the same blocks. */
+/** Saves a snapshot, because otherwise the next start would replay the same blocks. */
 async function saveIfExpensive(
   { snapshots, shared }: Storage,
   { head, state, replayMs }: VerifiedLedger,
@@ -79,7 +79,7 @@ async function saveIfExpensive(
   await saveReplayed({ state, point: head }, { snapshots, warn });
 }
 
-/** Hashes alone do not show that the blocks apply: what could not be replayed is not verified. */
+/** Fails if no block could be replayed. Valid hashes do not prove that the blocks can be applied. */
 function refuseUnknownDigest({ digest }: VerifiedLedger, base: ChainPoint): void {
   if (digest !== undefined) return;
   const message =
@@ -107,7 +107,7 @@ async function verifyArchiveIn(data: string, storage: Storage, call: VerifyCall)
   }
 }
 
-/** One that lost the record of what it holds looks the same as one that has just been begun. */
+/** A damaged archive without the record of its range looks like an archive that was just created. */
 function refuseIncomplete(data: string): LedgerError {
   const message =
     `the archive in ${archiveFolder(data)} is not complete: it is being created, was interrupted, ` +

@@ -7,7 +7,7 @@ export interface Budget {
 
 const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
 
-/** The weight of most questions: a smaller budget could never pay for one. Batches may weigh more. */
+/** The weight of most questions. A smaller budget could never pay for a question. Batches may weigh more. */
 const BUDGET_WEIGHT_MIN = 20;
 const BUDGET_WEIGHT_MAX = 1_000_000_000;
 
@@ -21,7 +21,7 @@ export function parseBudget(text: string): Budget | undefined {
   return isBudget(budget) ? budget : undefined;
 }
 
-/** Of numbers that somebody else has written. */
+/** Checks numbers that come from outside, such as a stored key. */
 export function isBudget({ weight, periodMs }: Budget): boolean {
   const isWeight = weight >= BUDGET_WEIGHT_MIN && weight <= BUDGET_WEIGHT_MAX;
   return isWeight && Number.isInteger(weight) && Object.values(PERIODS_MS).includes(periodMs);

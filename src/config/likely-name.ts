@@ -1,12 +1,12 @@
-/** The name that a misspelt one was meant to be. */
+/** Finds the name that a misspelt name probably stands for. */
 
-/** A misspelling changes, adds, leaves out or swaps few letters. */
+/** Maximum number of letters that are changed, added, missing or swapped in a misspelt name. */
 const LETTERS_WRONG_MAX = 3;
-/** Of the letters of the name; a short name is like many others. */
+/** Maximum share of wrong letters. A short name is similar to many other names. */
 const SHARE_WRONG_MAX = 0.4;
 const NAME_LENGTH_MAX = 100;
 
-/** The known name that is nearest, if any is near enough. */
+/** The most similar known name; undefined if none is similar enough. */
 export function findLikelyName(given: string, known: readonly string[]): string | undefined {
   if (given.length > NAME_LENGTH_MAX) return undefined;
   const most = Math.min(LETTERS_WRONG_MAX, Math.floor(given.length * SHARE_WRONG_MAX));
@@ -16,7 +16,7 @@ export function findLikelyName(given: string, known: readonly string[]): string 
   return near.sort((a, b) => a.wrong - b.wrong)[0]?.name;
 }
 
-/** The distance of two words: letters to change, add, leave out, or swap with the next one. */
+/** The edit distance of two words: number of letters to change, add, remove, or swap with the next letter. */
 function countWrongLetters(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

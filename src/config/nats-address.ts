@@ -20,7 +20,7 @@ export interface NatsAddress {
   readonly name: string;
 }
 
-/** Undefined if the text is not an address. */
+/** Parses an address; undefined if the text is not an address. */
 export function parseNatsAddress(text: string): NatsAddress | undefined {
   const parts = splitAddress(text);
   if (findFault(text, parts) !== undefined) return undefined;
@@ -38,7 +38,7 @@ function isNatsLocation(location: unknown): boolean {
   return (location as { readonly ledger?: unknown } | undefined)?.ledger !== undefined;
 }
 
-/** The text of an address. It may hold a password: for the environment of our own processes. */
+/** The text of an address, for the environment of our own processes. The text may contain a password. */
 export function formatNatsAddress(address: NatsAddress): string {
   const { servers, credentials, isEncrypted, name } = address;
   const { user, pass, token } = credentials;
@@ -47,7 +47,7 @@ export function formatNatsAddress(address: NatsAddress): string {
   return `${isEncrypted ? 'tls' : 'nats'}://${before}${servers.join(',')}/${name}`;
 }
 
-/** Why the text is not an address. Never quotes the text, which may hold a password. */
+/** Describes why the text is not an address. Never quotes the text, because the text may contain a password. */
 export function describeAddressFault(text: string): string {
   return findFault(text, splitAddress(text)) ?? 'it is an address';
 }

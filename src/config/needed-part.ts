@@ -1,6 +1,6 @@
 /**
- * Settings that say something about a part of the service, and nothing where that part is not there. As a
- * flag, such a setting is refused. A variable may be meant for other commands, so it is only a warning.
+ * Some settings have an effect only if the service has a certain part, such as a follower. Without the part, the
+ * flag of such a setting is refused. A variable only causes a warning, because other commands may use it.
  */
 
 import { isOnNats } from './nats-address.ts';
@@ -8,11 +8,11 @@ import { isOnNats } from './nats-address.ts';
 type Values = Readonly<Record<string, unknown>>;
 
 interface NeededPart {
-  /** Whether there is one; a command that has no setting for it has it always. */
+  /** Whether the process has the part. A command without a setting for the part always has the part. */
   isThere(values: Values): boolean;
-  /** Why a flag is refused. */
+  /** The text of the error about a flag. */
   readonly refusal: string;
-  /** Why a variable is ignored. */
+  /** The text of the warning about a variable. */
   readonly absence: string;
 }
 
@@ -46,7 +46,7 @@ function isNamed(values: Values, name: string): boolean {
   return values[name] !== undefined;
 }
 
-/** The first of the parts that is not there; undefined if all are. `values` are those of a command. */
+/** The first needed part that is missing; undefined if none is. `values` has the values of a command's settings. */
 export function findAbsentPart(needs: readonly PartName[], values: Values): NeededPart | undefined {
   return needs.map((name): NeededPart => PARTS[name]).find((part) => !part.isThere(values));
 }

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** The folder with package.json, above the file that runs, wherever the build has put it. */
+/** The nearest folder above this file with a package.json. This also works in the bundled build. */
 export const PACKAGE_FOLDER = findAbove(import.meta.dirname);
 
 function findAbove(folder: string): string {

@@ -1,4 +1,4 @@
-/** The version of the program, as its package says it. */
+/** Reads the version of the program from package.json. */
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

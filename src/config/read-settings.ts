@@ -1,4 +1,4 @@
-/** Reads settings from arguments and the environment. The only reader of the environment. */
+/** Reads settings from arguments and the environment. No other file reads the environment. */
 
 import { parseArgs } from 'node:util';
 import { findLikelyName } from './likely-name.ts';
@@ -18,7 +18,7 @@ import { readValueFile } from './value-file.ts';
 export interface CommandLine {
   /** Flag to value; undefined if the value is missing. */
   readonly flags: ReadonlyMap<string, string | undefined>;
-  /** The flags that are given more than once, with all of their values. */
+  /** The flags that are given more than once, with all their values. */
   readonly repeated: ReadonlyMap<string, readonly (string | undefined)[]>;
   readonly positionals: readonly string[];
 }
@@ -31,15 +31,15 @@ export function splitArguments(argv: readonly string[], declarations: Declaratio
   const { given, positionals } = splitTokens(argv, listFlagTypes(declarations));
   const flags = new Map(given);
   const values = [...flags.keys()].map((flag) => {
-    const own = given.filter(([name]) => name === flag).map(([, value]) => value);
-    return [flag, own] as const;
+    const givenValues = given.filter(([name]) => name === flag).map(([, value]) => value);
+    return [flag, givenValues] as const;
   });
-  const repeated = new Map(values.filter(([, own]) => own.length > 1));
+  const repeated = new Map(values.filter(([, givenValues]) => givenValues.length > 1));
   return { flags, repeated, positionals };
 }
 
 interface Tokens {
-  /** Flags with their values, in their order. */
+  /** Flags with their values, in the order of the arguments. */
   readonly given: readonly (readonly [flag: string, value: string | undefined])[];
   readonly positionals: readonly string[];
 }
@@ -88,7 +88,7 @@ function splitTokens(argv: readonly string[], types: FlagTypes): Tokens {
 
 type Flags = CommandLine['flags'];
 
-/** The values of declared settings: from flags, else from the environment, else the default. */
+/** Reads the declared settings: from flags, otherwise from the environment, otherwise the defaults. */
 export function readSettings<D extends Declarations>(
   declarations: D,
   flags: Flags = new Map(),
@@ -97,7 +97,7 @@ export function readSettings<D extends Declarations>(
   return readAll(declarations, { flags, environment, problems: [] });
 }
 
-/** As `readSettings`, of a whole command line: a flag that is given twice is refused, too. */
+/** Like `readSettings`, for a whole command line: also refuses a flag that is given twice. */
 export function readCommandSettings<D extends Declarations>(
   declarations: D,
   { flags, repeated }: Pick<CommandLine, 'flags' | 'repeated'>,
@@ -109,7 +109,7 @@ export function readCommandSettings<D extends Declarations>(
 interface Sources {
   readonly flags: Flags;
   readonly environment: NodeJS.ProcessEnv;
-  /** Those that were found before. */
+  /** The problems that were found before. */
   readonly problems: readonly string[];
 }
 
@@ -154,7 +154,7 @@ function findUnknownFlags(settings: readonly Setting[], flags: Flags): string[] 
     });
 }
 
-/** One of the values must be a mistake, and nothing says which. */
+/** Refuses a flag with several values: one of them must be a mistake, and it is unknown which one. */
 function findRepeated(settings: readonly Setting[], repeated: CommandLine['repeated']): string[] {
   return [...repeated].flatMap(([flag, values]) => {
     const setting = settings.find((each) => flagsOf(each).includes(flag));
@@ -165,7 +165,7 @@ function findRepeated(settings: readonly Setting[], repeated: CommandLine['repea
   });
 }
 
-/** A setting for a part that the process does not have: the flag for that part was forgotten. */
+/** Refuses flags for a part that the process does not have. Probably the flag for that part was forgotten. */
 function findUseless(
   settings: readonly Setting[],
   values: Readonly<Record<string, unknown>>,
@@ -179,7 +179,7 @@ function findUseless(
   });
 }
 
-/** Shortened, on one line, and without codes that JSON leaves as they are and a terminal obeys. */
+/** Quotes a text: shortened, on one line, and with escapes for terminal codes that JSON does not escape. */
 function quote(given: string): string {
   const quoted = JSON.stringify(given.slice(0, 60));
   return quoted.replaceAll(/[\x7f-\x9f]/g, (code) => `\\u00${code.charCodeAt(0).toString(16)}`);
@@ -189,7 +189,7 @@ interface Given {
   /** The flag or the environment variable. */
   readonly source: string;
   readonly text: string | undefined;
-  /** Why there is no text, if more can be said than that. */
+  /** Why there is no text, if the reason is known. */
   readonly fault?: string;
 }
 
@@ -217,7 +217,7 @@ function givenBy(source: string, text: string | undefined): Given | undefined {
   return text === undefined || isInjected(source, text) ? undefined : { source, text };
 }
 
-/** The value itself, or that in a file; never both. */
+/** Chooses the value, or the value in a file. Giving both is a fault. */
 function chooseGiven(value: Given | undefined, file: Given | undefined): Given | undefined {
   if (file === undefined) return value;
   const { source, text } = file;
@@ -244,7 +244,7 @@ function describeProblem({ flag, type }: Setting, given: Given | undefined): str
   return `${source}: got ${describeGiven(type, text)}, expected ${expected}`;
 }
 
-/** Never shows a value that may hold a password. */
+/** Describes a value for an error. Never shows a value that may contain a password. */
 function describeGiven(type: Setting['type'], text: string | undefined): string {
   if (text === undefined || type.describeFault === undefined) return quoteGiven(text);
   return `a hidden value (${type.describeFault(text)})`;

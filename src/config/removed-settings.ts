@@ -1,6 +1,6 @@
 /**
- * Settings of earlier versions. Each is refused by its name, so that nobody believes that the value still
- * has an effect.
+ * Settings of earlier versions. perpinfo refuses each of them with the reason, so that nobody believes that the
+ * value still has an effect.
  */
 
 import { variableOf } from './setting.ts';
@@ -60,7 +60,7 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   },
 ];
 
-/** The refusal of a flag or an environment variable, if either was removed. */
+/** The error about a removed flag or variable; undefined if `source` was not removed. */
 export function describeRemoved(source: string): string | undefined {
   const removed = REMOVED_SETTINGS.find(
     ({ flag }) => source === `--${flag}` || source === variableOf(flag),

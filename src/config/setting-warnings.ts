@@ -1,4 +1,4 @@
-/** Warnings about settings that are valid, but probably not what the user wants. */
+/** Warnings about settings that are valid, but that are probably a mistake. */
 
 import { findAbsentPart } from './needed-part.ts';
 import type { CommandLine } from './read-settings.ts';
@@ -6,7 +6,7 @@ import { type Declarations, listSettings, type Setting, variablesOf } from './se
 
 type Flags = CommandLine['flags'];
 
-/** One sentence for each warning. `values` are those of the declared settings, by name. */
+/** Returns one sentence for each warning. `values` has the values of the declared settings, by name. */
 export function listSettingWarnings(
   declarations: Declarations,
   values: Readonly<Record<string, unknown>>,
@@ -20,7 +20,7 @@ export function listSettingWarnings(
   ];
 }
 
-/** Every user of the machine can read the flags of a process; its environment only the same user. */
+/** Warns of a secret in a flag. Every user of the machine can read the flags of a process, but not its environment. */
 function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   const { flag, variable, file, type } = setting;
   const value = type.parse(flags.get(flag) ?? '');
@@ -31,7 +31,7 @@ function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   );
 }
 
-/** Only a warning: several commands may share an environment, and each command reads a part of it. */
+/** Only a warning, not an error: several commands may share an environment, and each command uses a part of it. */
 function adviseOnUseless(
   setting: Setting,
   values: Readonly<Record<string, unknown>>,

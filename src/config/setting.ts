@@ -1,9 +1,9 @@
-/** What a setting is. Each room declares its own settings in its settings.ts. */
+/** The types of a setting. Each folder declares its settings in its settings.ts. */
 
 import type { PartName } from './needed-part.ts';
 import type { ValueType } from './value-types.ts';
 
-/** Groups whose settings belong to one command, or to few. */
+/** Groups of settings that belong to one command, or to a few commands. */
 const COMMAND_GROUPS = [
   'keys create',
   'query',
@@ -45,7 +45,7 @@ export interface Declaration {
   /** The environment variable; by default PERPINFO_ and the flag in capitals. */
   readonly variable?: string;
   readonly type: ValueType;
-  /** Absent if the setting is required, undefined if it is optional. */
+  /** Absent if the setting is required; undefined if the setting is optional without a default. */
   readonly default?: unknown;
   /** The setting that may be given instead; the value of this setting is then ''. */
   readonly replacedBy?: Setting;
@@ -109,7 +109,7 @@ export interface SettingGroup {
   readonly settings: readonly Setting[];
 }
 
-/** The groups that have one of the settings. */
+/** The settings by group, without the empty groups. */
 export function groupSettings(settings: readonly Setting[]): SettingGroup[] {
   return GROUPS.map((title) => ({
     title,
@@ -117,12 +117,12 @@ export function groupSettings(settings: readonly Setting[]): SettingGroup[] {
   })).filter((group) => group.settings.length > 0);
 }
 
-/** The meaning of the flag that names a file. */
+/** The help text of the flag that names a file. */
 export function describeFile({ flag }: Setting): string {
   return `file with the value of --${flag}, so that the list of processes does not show the value`;
 }
 
-/** Of a setting without a default. */
+/** Describes for a setting without a default when it is required. */
 export function describeNeed({ replacedBy }: Setting): string {
   return replacedBy === undefined ? 'required' : `required without --${replacedBy.flag}`;
 }

@@ -1,4 +1,4 @@
-/** Environment variables that look like settings, but are not. */
+/** Finds environment variables that look like settings, but are not settings. */
 
 import { findLikelyName } from './likely-name.ts';
 import { type Setting, variablesOf } from './setting.ts';
@@ -6,8 +6,9 @@ import { type Setting, variablesOf } from './setting.ts';
 const PREFIX = 'PERPINFO_';
 
 /**
- * A cluster sets these in each container, about each of its services. One that is named perpinfo, or
- * perpinfo-NAME, gives names that begin as ours do; the last of them may be those of our own ports.
+ * Kubernetes sets such variables in each container, for each service of the cluster. If a service is named perpinfo or
+ * perpinfo-NAME, these names begin with our prefix. A name such as PERPINFO_PORT is also one of our settings, so
+ * its value decides.
  */
 const INJECTED_NAME =
   /_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
@@ -17,7 +18,7 @@ export function isInjected(name: string, value: string): boolean {
   return INJECTED_NAME.test(name) || (name.endsWith('_PORT') && INJECTED_ADDRESS.test(value));
 }
 
-/** A sentence about each variable that has our prefix, and belongs to none of the settings. */
+/** Returns a warning about each variable that has our prefix, but belongs to no setting. */
 export function findUnknownVariables(
   settings: readonly Setting[],
   environment: NodeJS.ProcessEnv = process.env,
@@ -29,7 +30,7 @@ export function findUnknownVariables(
   });
 }
 
-/** Never shows the value: the value may be a secret under a misspelt name. */
+/** The warning about a variable. Never shows the value, because it may be a secret under a misspelt name. */
 function describeUnknown(name: string, known: readonly string[]): string {
   const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
   const knownEnds = known.map((variable) => variable.slice(PREFIX.length));

@@ -1,4 +1,4 @@
-/** Reads a value from a file, as containers and service managers hand secrets to a program. */
+/** Reads a value from a file. Containers and service managers pass secrets to a program in files. */
 
 import { readFileSync, statSync } from 'node:fs';
 
@@ -10,11 +10,11 @@ interface FileValue {
   readonly fault?: string;
 }
 
-/** The one line of the file, without its end. */
+/** Reads the only line of the file, without white space at its end. */
 export function readValueFile(file: string): FileValue {
   try {
     const stat = statSync(file);
-    // Every process of a service reads it again, which a pipe does not allow.
+    // Every process of a service reads the file again, so a pipe is not allowed.
     if (!stat.isFile()) return { text: undefined, fault: `${file} is not a file` };
     if (stat.size > BYTES_MAX) {
       return { text: undefined, fault: `${file} is larger than ${BYTES_MAX} bytes` };

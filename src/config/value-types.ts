@@ -11,23 +11,23 @@ import {
 } from './nats-address.ts';
 
 export interface ValueType<T = unknown> {
-  /** Shown for the value in the help: DIR, N, MS. Empty for a switch. */
+  /** The name of the value in the help text, such as DIR, N or MS. Empty for a switch. */
   readonly placeholder: string;
-  /** Follows "expected" in error messages. */
+  /** The text after "expected" in error messages. */
   readonly expected: string;
-  /** In place of it, where more can be said about the text. */
+  /** A more precise text after "expected", for this value. */
   expectedFor?(text: string): string;
   /** True if the flag alone means "true". */
   readonly isSwitch?: boolean;
-  /** Undefined if the text is not a value of this type. */
+  /** Parses a text; undefined if the text is not a value of this type. */
   parse(text: string): T | undefined;
-  /** Present if a value may hold a password: errors then show this instead of the value. */
+  /** Present if a value may contain a password. Errors then show this description instead of the value. */
   describeFault?(text: string): string;
   /** Whether this value holds a secret, such as a password or a key. */
   holdsSecret?(value: T): boolean;
 }
 
-/** Enough for markets, marks and a few accounts. */
+/** The minimum budget is enough for markets, mark prices and a few accounts. */
 const UPSTREAM_BUDGET_MIN = 200;
 const UPSTREAM_BUDGET_MAX = 9_999_999_999;
 
@@ -113,7 +113,7 @@ export const natsAddress: ValueType<NatsAddress> = {
   holdsSecret: hasLogin,
 };
 
-/** A user without a password is a secret, too: it may be a token. */
+/** A user without a password is a secret too, because it may be a token. */
 function hasLogin({ credentials }: NatsAddress): boolean {
   return Object.keys(credentials).length > 0;
 }
@@ -129,7 +129,7 @@ function hasCredentials({ username, password }: URL): boolean {
   return username !== '' || password !== '';
 }
 
-/** The base address of a server that speaks our interface; its path may hold a key. */
+/** The base address of a server with the same interface. Its path may contain a key. */
 export const upstreamUrl: ValueType<URL> = {
   placeholder: 'URL',
   expected: 'an address such as https://host or https://host/KEY',
@@ -146,10 +146,10 @@ export const upstreamUrl: ValueType<URL> = {
   holdsSecret: ({ pathname, search }) => !/^\/+(info\/*)?$/.test(pathname) || search !== '',
 };
 
-/** Stands for the address in the link to an explorer. */
+/** The placeholder for the address in the link to an explorer. */
 const ADDRESS_MARK = '{address}';
 
-/** The link to an explorer's page about an address; everybody who can open the dashboard sees it. */
+/** The link to an explorer's page about an address. Everybody who can open the dashboard sees this link. */
 export const explorerUrl: ValueType<string> = {
   placeholder: 'URL',
   expected: `an address such as https://host/address/${ADDRESS_MARK}`,
@@ -170,7 +170,7 @@ function isAfterHost(mark: string, value: string, { host }: URL): boolean {
   return value.includes(mark) && !host.includes(mark);
 }
 
-/** Weight a minute; Infinity for no limit. */
+/** Weight per minute; Infinity for no limit. */
 export const upstreamBudget: ValueType<number> = {
   placeholder: 'WEIGHT',
   expected: `a weight a minute from ${UPSTREAM_BUDGET_MIN} to ${UPSTREAM_BUDGET_MAX}, or 0 for no limit`,
@@ -219,11 +219,11 @@ interface Header {
   readonly value: string;
 }
 
-/** Headers that are about the connection or the body: to send others would break every request. */
+/** Headers that describe the connection or the body. If a user could change them, every request would fail. */
 const OWN_HEADERS =
   /^(connection|content-.*|expect|host|keep-alive|sec-websocket-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** The value is a secret. */
+/** A header of requests. The value of the header is a secret. */
 export const headerType: ValueType<Header> = {
   placeholder: 'HEADER',
   expected: 'a header such as X-API-Key:VALUE',
@@ -272,7 +272,7 @@ export const budgetType: ValueType<Budget> = {
   parse: parseBudget,
 };
 
-/** Milliseconds since 1970, always in the future: "2027-01-31T00:00:00Z", or "30d" from now. */
+/** A future time in milliseconds since 1970: "2027-01-31T00:00:00Z", or "30d" from now. */
 export const expiry: ValueType<number> = {
   placeholder: 'WHEN',
   expected: 'a future time such as 2027-01-31T00:00:00Z, or 30d, 12h, 45min of up to 6 digits',
