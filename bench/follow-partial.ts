@@ -8,8 +8,8 @@ import { Committer } from '../src/feed/committer.ts';
 import { openEmbeddedLedgerWriter } from '../src/ledger/embedded/embedded-writer.ts';
 import { restoreReplica } from '../src/replica/replica.ts';
 import { SnapshotFolder } from '../src/replica/snapshot-folder.ts';
-import { listenOnWantedSocket } from '../src/upstream/channel/socket/socket-server.ts';
-import type { WantedHandler } from '../src/upstream/channel/wanted.ts';
+import type { FollowerHandler } from '../src/upstream/channel/follower-client.ts';
+import { listenOnFollowerSocket } from '../src/upstream/channel/socket/socket-server.ts';
 import { askForAccount, buildExchange, type Exchange, PATIENCE } from './exchange.ts';
 import type { Bench } from './frame.ts';
 import { type Goal, stated } from './report.ts';
@@ -36,7 +36,7 @@ export async function benchPartial(bench: Bench, scale: PartialScale): Promise<G
   const ordinary = await buildExchange(path.join(bench.folder, 'ordinary'), scale.accounts);
   const partial = await buildExchange(path.join(bench.folder, 'partial'), scale.accounts);
   await makePartial(partial);
-  const port = await listenOnWantedSocket(partial.folder, IDLE_FOLLOWER);
+  const port = await listenOnFollowerSocket(partial.folder, IDLE_FOLLOWER);
   bench.after(() => port.close());
   const contestants = [
     ...(await compete('ordinary', ordinary, bench)),
@@ -91,8 +91,8 @@ async function makePartial({ folder, users }: Exchange): Promise<void> {
 }
 
 /** Everything is known, so that it is never asked to read; it only hears what was asked for. */
-const IDLE_FOLLOWER: WantedHandler = {
-  want: () => Promise.resolve({ outcome: 'failed', reason: 'nothing is unknown' }),
+const IDLE_FOLLOWER: FollowerHandler = {
+  readItem: () => Promise.resolve({ outcome: 'failed', reason: 'nothing is unknown' }),
   noteInterest: () => undefined,
   forward: () => Promise.resolve({ outcome: 'failed', reason: 'nothing is passed on' }),
   status: () => ({

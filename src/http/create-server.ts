@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
 import type { Logger } from 'pino';
 import type { LiveState } from '../replica/live-state.ts';
-import type { WantedClient } from '../upstream/channel/wanted.ts';
+import type { FollowerClient } from '../upstream/channel/follower-client.ts';
 import type { Answers } from './answering/answers.ts';
 import type { Counters } from './answering/counters.ts';
 import type { DiskReport } from './pages/health.ts';
@@ -24,7 +24,7 @@ export interface ServerParts {
   readonly push: Push;
   readonly counters: Counters;
   /** Asks the follower to read accounts; undefined without a follower. */
-  readonly wanted?: WantedClient | undefined;
+  readonly follower?: FollowerClient | undefined;
   /** The last report about the disk of the data folder; undefined without a data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly log: Logger;

@@ -3,8 +3,8 @@
 import type { Logger } from 'pino';
 import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/settings.ts';
-import { listenForWanted } from '../upstream/channel/open-wanted.ts';
-import type { WantedHandler } from '../upstream/channel/wanted.ts';
+import type { FollowerHandler } from '../upstream/channel/follower-client.ts';
+import { listenForClients } from '../upstream/channel/open-channel.ts';
 import { followerRetention } from './follower-retention.ts';
 import { withDiskWarnings } from './metrics/disk-watch.ts';
 import { ServiceFeed } from './service-feed.ts';
@@ -12,7 +12,7 @@ import { unlessStopped } from './stop-deadline.ts';
 
 export interface FollowerOptions {
   readonly settings: FeedSettings;
-  readonly feed: Feed & WantedHandler;
+  readonly feed: Feed & FollowerHandler;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -24,7 +24,7 @@ export async function runFollower({ settings, feed, log, signal }: FollowerOptio
   const callbacks = { durable: nothing, closed: nothing };
   const opening = ServiceFeed.open({ settings, feed, log, retention, ...callbacks });
   const writer = await unlessStopped(opening, signal);
-  const wanted = await listenForWanted(settings, feed);
+  const follower = await listenForClients(settings, feed);
   const running = writer.run();
   const stop = () => writer.stop();
   signal.addEventListener('abort', stop, { once: true });
@@ -33,7 +33,7 @@ export async function runFollower({ settings, feed, log, signal }: FollowerOptio
   try {
     await withDiskWarnings(settings, log, () => running);
   } finally {
-    await wanted.close();
+    await follower.close();
   }
   if (writer.error !== undefined) throw writer.error;
   log.info('stopped');

@@ -14,8 +14,8 @@ import { natsOptionsOf } from '../ledger/location.ts';
 import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
 import { openStorage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
-import { listenForWanted } from '../upstream/channel/open-wanted.ts';
-import type { WantedHandler } from '../upstream/channel/wanted.ts';
+import type { FollowerHandler } from '../upstream/channel/follower-client.ts';
+import { listenForClients } from '../upstream/channel/open-channel.ts';
 import type { FollowFeed } from '../upstream/follower/follow-feed.ts';
 import { runArchiverProcess } from './archiver-process.ts';
 import { followerRetention } from './follower-retention.ts';
@@ -93,7 +93,7 @@ function logStop({ log, signal }: ServiceOptions): void {
 type FedServiceOptions = ServiceOptions &
   Omit<ServiceFeedOptions, 'log'> & {
     /** Serves the requests of workers, if the feed follows an exchange. */
-    readonly wanted?: WantedHandler;
+    readonly follower?: FollowerHandler;
     /** Workers are started when it resolves. */
     readonly ready?: Promise<unknown>;
   };
@@ -107,8 +107,8 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   const feed = await unlessStopped(ServiceFeed.open(options), signal);
-  const wantedServer =
-    options.wanted === undefined ? undefined : await listenForWanted(settings, options.wanted);
+  const followerServer =
+    options.follower === undefined ? undefined : await listenForClients(settings, options.follower);
   const feeding = feed.run();
   const stopWorkers = new AbortController();
   const stopped = once(stopWorkers.signal, 'abort');
@@ -130,7 +130,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
     await withArchiver(options, (archivers) => runWorkers({ ...workers, archivers, role: 'feed' }));
   } finally {
     await stopFeed();
-    await wantedServer?.close();
+    await followerServer?.close();
   }
   if (feed.error !== undefined) throw feed.error;
   log.info('stopped');
@@ -159,7 +159,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   });
   const begun = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
   await runFedService({
-    ...{ ...options, feed, wanted: feed },
+    ...{ ...options, feed, follower: feed },
     retention: followerRetention(options.settings),
     ready: Promise.race([begun, closed]),
     durable: () => noteWritten(),

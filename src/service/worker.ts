@@ -23,8 +23,8 @@ import {
   SnapshotKeeper,
 } from '../replica/snapshot-keeper.ts';
 import { openStorage, type Storage } from '../replica/storage.ts';
-import { createWantedClient } from '../upstream/channel/open-wanted.ts';
-import type { WantedClient } from '../upstream/channel/wanted.ts';
+import type { FollowerClient } from '../upstream/channel/follower-client.ts';
+import { createFollowerClient } from '../upstream/channel/open-channel.ts';
 import { listen } from './listening/listen.ts';
 import { formatOrigin } from './listening/server-url.ts';
 import { addDiskMetrics } from './metrics/disk-metrics.ts';
@@ -82,12 +82,12 @@ async function serveFrom(
   store: KeyReader,
   options: WorkerOptions,
 ): Promise<void> {
-  const wanted = createWantedClient(options.settings);
+  const follower = createFollowerClient(options.settings);
   const { data, archive: isKept } = options.settings;
   const warn = (message: string) => options.log.warn(message);
   const history = data === '' ? undefined : new ArchiveLink(data, { ...storage, isKept, warn });
   const disk = data === '' ? undefined : new DiskWatch({ data });
-  const parts = assemble({ storage, store, wanted, history, disk }, options);
+  const parts = assemble({ storage, store, follower, history, disk }, options);
   options.offerSnapshots?.(() => saveSnapshot(parts, data));
   const end = new AbortController();
   const replicaRun = new ReplicaRun(parts, options, AbortSignal.any([options.signal, end.signal]));
@@ -102,7 +102,7 @@ async function serveFrom(
     await parts.keeper.close();
     await history?.close();
     await disk?.close();
-    await wanted.close();
+    await follower.close();
   }
 }
 
@@ -119,13 +119,13 @@ interface Parts {
 interface Sources {
   readonly storage: Storage;
   readonly store: KeyReader;
-  readonly wanted: WantedClient;
+  readonly follower: FollowerClient;
   readonly history: ArchiveLink | undefined;
   readonly disk: DiskWatch | undefined;
 }
 
 function assemble(
-  { storage, store, wanted, history, disk }: Sources,
+  { storage, store, follower, history, disk }: Sources,
   options: WorkerOptions,
 ): Parts {
   const { log, budgets, registry = register } = options;
@@ -134,7 +134,7 @@ function assemble(
   const metrics = new Metrics(registry);
   const readDisk = () => disk?.report;
   addDiskMetrics(registry, readDisk);
-  new FollowMetrics(registry, () => (live.state?.isPartial ? wanted.status() : undefined));
+  new FollowMetrics(registry, () => (live.state?.isPartial ? follower.status() : undefined));
   const warn = (message: string) => log.warn(message);
   const warnOfCache = (message: string) => {
     metrics.countCacheFailure();
@@ -153,7 +153,7 @@ function assemble(
     advanced: ({ height, time, isPartial }) => {
       metrics.setLedger(height, time);
       // Connects early, so that the follower's report is there when it is asked for.
-      if (isPartial) wanted.status();
+      if (isPartial) follower.status();
       push.advance();
     },
     worked: (seconds) => metrics.countWork('blocks', seconds),
@@ -167,9 +167,9 @@ function assemble(
   });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load, wanted, history });
+  const answers = new Answers({ ...shared, load, follower, history });
   const push = new Push({ ...shared, answers });
-  const server = createInfoServer({ ...shared, answers, push, wanted, readDisk });
+  const server = createInfoServer({ ...shared, answers, push, follower, readDisk });
   return { live, push, keys, load, keeper, server };
 }
 

@@ -140,12 +140,12 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
 
 const FOLLOWER_ROWS: Readonly<Record<string, readonly Source[]>> = {
   'questions to the exchange in flight': [
-    ['count', 'upstream/channel/port-client.ts IN_FLIGHT_MAX'],
-    ['count', 'upstream/channel/port-client.ts KEY_IN_FLIGHT_MAX'],
+    ['count', 'upstream/channel/channel-client.ts IN_FLIGHT_MAX'],
+    ['count', 'upstream/channel/channel-client.ts KEY_IN_FLIGHT_MAX'],
   ],
   'requests that wait for the exchange': [
-    ['count', 'upstream/channel/port-client.ts WAITING_MAX'],
-    ['count', 'upstream/channel/port-client.ts KEY_WAITING_MAX'],
+    ['count', 'upstream/channel/channel-client.ts WAITING_MAX'],
+    ['count', 'upstream/channel/channel-client.ts KEY_WAITING_MAX'],
   ],
   'time that a request waits for the exchange': [['ms', 'followWait']],
   'accounts noted as asked for in a second': [
@@ -233,7 +233,7 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'upstream/follower/push/trade-refusals.ts REFUSALS_MAX',
     'upstream/follower/markets/unlisted-coins.ts READS_MAX',
     'upstream/client/limits/circuit-breaker.ts FAILURES_MAX',
-    'upstream/client/push/closing-search.ts UNPROVOKED_MAX',
+    'upstream/client/push/faulty-subscription-search.ts UNPROVOKED_MAX',
     'upstream/client/upstream.ts ATTEMPTS_MAX',
     'upstream/follower/accounts/watch-list.ts WAITED_FAILURES_MAX',
   ],
@@ -250,16 +250,16 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
   'between our own processes': [
     'service/logging/repeated-lines.ts LINES_MAX',
     'info/fields/market-fields.ts TIME_MAX',
-    'upstream/channel/nats/nats-wanted.ts INTERESTS_MAX',
+    'upstream/channel/nats/nats-channel.ts INTERESTS_MAX',
     'upstream/channel/socket/socket-channel.ts INTERESTS_MAX',
     'upstream/channel/socket/socket-channel.ts LINE_BYTES_MAX',
-    'upstream/channel/nats/nats-parts.ts BYTES_MAX',
-    'upstream/channel/nats/nats-parts.ts PART_BYTES_MAX',
+    'upstream/channel/nats/outcome-parts.ts BYTES_MAX',
+    'upstream/channel/nats/outcome-parts.ts PART_BYTES_MAX',
     'upstream/channel/socket/socket-channel.ts UNREAD_BYTES_MAX',
     'upstream/channel/socket/socket-messages.ts FOLLOWING_BYTES_MAX',
     'upstream/channel/socket/socket-server.ts LINE_BYTES_MAX',
     'upstream/channel/socket/socket-server.ts UNREAD_BYTES_MAX',
-    'upstream/channel/wanted-messages.ts KEY_ID_LENGTH_MAX',
+    'upstream/channel/channel-messages.ts KEY_ID_LENGTH_MAX',
   ],
   'fields of questions that are passed on, in docs/reference/upstream.md': [
     'info/fields/unknown-fields.ts DEPTH_MAX',

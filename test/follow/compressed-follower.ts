@@ -13,7 +13,11 @@ import { Random } from '../../src/simulator/random.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { accountTime, delegationsTime } from '../../src/state/partial-ledger.ts';
 import { createState, type State } from '../../src/state/state.ts';
-import type { FollowStatus, WantedItem, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import type {
+  FollowedItem,
+  FollowStatus,
+  ItemOutcome,
+} from '../../src/upstream/channel/follower-client.ts';
 import type { Clock } from '../../src/upstream/client/limits/clock.ts';
 import { type PushHandler, UpstreamPush } from '../../src/upstream/client/push/upstream-push.ts';
 import { openUpstream, Upstream, type UpstreamLog } from '../../src/upstream/client/upstream.ts';
@@ -21,7 +25,7 @@ import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.
 import { FollowFeed, type FollowOptions } from '../../src/upstream/follower/follow-feed.ts';
 import type { RunningStub } from '../../tools/harness/running-stub.ts';
 import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
-import type { Told } from '../../tools/stub-exchange/told-answers.ts';
+import type { FollowerAnswer } from '../../tools/stub-exchange/follower-answers.ts';
 import type { VirtualExchange } from './virtual-exchange.ts';
 
 interface FollowerSizes {
@@ -174,19 +178,19 @@ export class CompressedFollower {
   }
 
   /** As the service answers: what is unknown, or older than wanted, is read first. */
-  async ask(question: Question, maxAgeMs = Number.POSITIVE_INFINITY): Promise<Told> {
+  async ask(question: Question, maxAgeMs = Number.POSITIVE_INFINITY): Promise<FollowerAnswer> {
     const item = itemOf(question);
     if (item === undefined) return this.#tell(question, undefined);
     const isKnown = this.#timeOf(item) > 0 && maxAgeMs === Number.POSITIVE_INFINITY;
     if (isKnown) this.#feed.noteInterest([{ item, count: 1, keyId: 'a' }]);
     // Everybody has a key of their own.
-    const outcome = isKnown ? undefined : await this.#feed.want(item, maxAgeMs, item.user);
+    const outcome = isKnown ? undefined : await this.#feed.readItem(item, maxAgeMs, item.user);
     return outcome === undefined || outcome.outcome === 'recorded'
       ? this.#tell(question, item)
       : tellOutcome(question, outcome);
   }
 
-  #tell(question: Question, item: WantedItem | undefined): Told {
+  #tell(question: Question, item: FollowedItem | undefined): FollowerAnswer {
     const headers = {
       'ledger-height': `${this.#state.height}`,
       'ledger-time': `${this.#state.time}`,
@@ -201,7 +205,7 @@ export class CompressedFollower {
   }
 
   /** 0 if it was never read. */
-  #timeOf(item: WantedItem): number {
+  #timeOf(item: FollowedItem): number {
     const address = parseAddress(item.user);
     if (address === undefined) return 0;
     if (item.kind === 'delegations') return delegationsTime(this.#state, address);
@@ -215,14 +219,14 @@ export class CompressedFollower {
   }
 }
 
-function itemOf({ type, user, dex = '' }: Question): WantedItem | undefined {
+function itemOf({ type, user, dex = '' }: Question): FollowedItem | undefined {
   if (type === 'clearinghouseState') {
     return { kind: 'account', user: String(user), dex: String(dex) };
   }
   return type === 'delegations' ? { kind: 'delegations', user: String(user) } : undefined;
 }
 
-function tellOutcome(question: Question, outcome: WantedOutcome): Told {
+function tellOutcome(question: Question, outcome: ItemOutcome): FollowerAnswer {
   switch (outcome.outcome) {
     case 'upstream':
       return {

@@ -10,8 +10,11 @@ import type { RunningStub } from '../../tools/harness/running-stub.ts';
 import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
 import { drawPlan } from '../../tools/stub-exchange/fault-plans.ts';
 import type { FaultPlan } from '../../tools/stub-exchange/faults.ts';
+import {
+  checkFollowerAnswer,
+  type FollowerAnswer,
+} from '../../tools/stub-exchange/follower-answers.ts';
 import { holdsStrangeCoin } from '../../tools/stub-exchange/strange-coin.ts';
-import { checkTold, type Told } from '../../tools/stub-exchange/told-answers.ts';
 import type { Truth } from '../../tools/stub-exchange/truth.ts';
 
 /** Of this machine. */
@@ -24,7 +27,7 @@ const BUDGETS = [Number.POSITIVE_INFINITY, 12_000, 3_000];
 
 /** A follower, in this process or in its own. */
 export interface AskedFollower {
-  ask(question: Question, maxAgeMs?: number): Promise<Told>;
+  ask(question: Question, maxAgeMs?: number): Promise<FollowerAnswer>;
   /** Blocks that the follower made and the ledger refused: there should be none. */
   readonly refusals: readonly string[];
   readonly warnings: readonly string[];
@@ -62,7 +65,7 @@ export class FaultRun {
   readonly #budget: number;
   readonly #counts: Record<string, number> = {};
   /** Answers from the ledger. */
-  readonly #told: Told[] = [];
+  readonly #told: FollowerAnswer[] = [];
   /** Times of ledger answers about users who hold a coin that the ledger cannot hold. */
   readonly #strangeTimes: number[] = [];
   #follower: AskedFollower | undefined;
@@ -158,7 +161,7 @@ export class FaultRun {
     if (isStrange && isFromLedger) this.#strangeTimes.push(Number(told.headers['account-time']));
   }
 
-  async #keep(told: Told): Promise<void> {
+  async #keep(told: FollowerAnswer): Promise<void> {
     const isOwn = told.headers['account-source'] === 'upstream';
     const kind = isOwn ? 'upstream' : `${told.status}`;
     this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
@@ -168,14 +171,15 @@ export class FaultRun {
   }
 
   /** The exchange's own answer is one that it gave. */
-  async #checkServed({ question, body }: Told): Promise<void> {
+  async #checkServed({ question, body }: FollowerAnswer): Promise<void> {
     const isServed = await this.#stub.hasServed(question, body);
     assert.ok(isServed, `never served for ${JSON.stringify(question)}: ${body}`);
   }
 
   async #checkAll(follower: AskedFollower): Promise<void> {
     this.#truth.refresh();
-    for (const told of this.#told) checkTold(this.#truth, told, { markSlackMs: MARK_SLACK_MS });
+    for (const told of this.#told)
+      checkFollowerAnswer(this.#truth, told, { markSlackMs: MARK_SLACK_MS });
     assert.deepEqual(follower.refusals, []);
     const { weight, push } = await this.#stub.report();
     assert.ok(weight.windowMax <= this.#budget, `${weight.windowMax} of ${this.#budget} in 60 s`);

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../tools/harness/running.ts';
 import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
+import type { FollowerAnswer } from '../../tools/stub-exchange/follower-answers.ts';
 import { type Following, startFollowing } from '../../tools/stub-exchange/following.ts';
 import { holdsStrangeCoin } from '../../tools/stub-exchange/strange-coin.ts';
-import type { Told } from '../../tools/stub-exchange/told-answers.ts';
 import { FULL_ONLY, LONG_ONLY, scale } from '../scale.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ function accountQuestions({ truth }: Following): Question[] {
   );
 }
 
-function accountTimeOf({ headers }: Told): number {
+function accountTimeOf({ headers }: FollowerAnswer): number {
   return Number(headers['account-time']);
 }
 
@@ -28,8 +28,8 @@ async function askRounds(
   { follower }: Following,
   questions: readonly Question[],
   rounds: number,
-): Promise<Told[]> {
-  const told: Told[] = [];
+): Promise<FollowerAnswer[]> {
+  const told: FollowerAnswer[] = [];
   for (let round = 0; round < rounds; round++) {
     told.push(...(await Promise.all(questions.map((question) => follower.ask(question)))));
     await sleep(200);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QuestionBody } from '../../src/info/question.ts';
 import { createState } from '../../src/state/state.ts';
-import { readForwardOutcome } from '../../src/upstream/channel/wanted-messages.ts';
+import { readForwardOutcome } from '../../src/upstream/channel/channel-messages.ts';
 import type { AskOptions } from '../../src/upstream/client/upstream.ts';
 import { UpstreamError } from '../../src/upstream/client/upstream-error.ts';
 import { readAllPerpMetas, readPerpDexs } from '../../src/upstream/dialect/market-answers.ts';
@@ -13,7 +13,7 @@ import {
   directoryOfLedger,
   type MarketDirectory,
 } from '../../src/upstream/dialect/market-directory.ts';
-import { Forwarder } from '../../src/upstream/follower/forward.ts';
+import { Forwarder } from '../../src/upstream/follower/forwarder.ts';
 import { DEX, market, mustRead, partialLedger } from '../upstream/follower/ledgers.ts';
 import { ManualClock } from './manual-clock.ts';
 import { HANG, json, plain, type Respond } from './scripted-server.ts';
@@ -70,8 +70,8 @@ test('the follower rebuilds a question once more, whoever sent it', async () => 
   });
   const [{ question, options }] = upstream.asked.splice(0);
   assert.deepEqual(question, ORDERS);
-  const { priority, waitMsMax, asking } = options;
-  assert.deepEqual([priority, waitMsMax, ...(asking?.keyIds ?? [])], ['forward', 5_000, KEY]);
+  const { priority, waitMsMax, waitingKeys } = options;
+  assert.deepEqual([priority, waitMsMax, ...(waitingKeys?.keyIds ?? [])], ['forward', 5_000, KEY]);
   const snapshot = { type: 'fileSnapshot', outPath: '/tmp/x' };
   assert.deepEqual(await forwarder.forward(snapshot, KEY), {
     outcome: 'failed',

@@ -9,7 +9,10 @@ import { readQuestion } from '../../src/info/read-question.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import type { Question } from '../../tools/stub-exchange/dialect-answers.ts';
-import { checkTold, type Told } from '../../tools/stub-exchange/told-answers.ts';
+import {
+  checkFollowerAnswer,
+  type FollowerAnswer,
+} from '../../tools/stub-exchange/follower-answers.ts';
 import { Truth } from '../../tools/stub-exchange/truth.ts';
 import { archiveOnce, withArchive } from '../archive/archived.ts';
 import { listBodies, Witness } from '../archive/witness.ts';
@@ -69,8 +72,8 @@ class VirtualFollowing {
     throw new Error(`waited in vain for ${what}: ${this.follower.warnings.join('\n')}`);
   }
 
-  async ask(question: Question, maxAgeMs?: number): Promise<Told> {
-    let told: Told | undefined;
+  async ask(question: Question, maxAgeMs?: number): Promise<FollowerAnswer> {
+    let told: FollowerAnswer | undefined;
     void this.follower.ask(question, maxAgeMs).then((answer) => {
       told = answer;
     });
@@ -78,7 +81,7 @@ class VirtualFollowing {
   }
 
   /** Asks until it is answered from the ledger, with an account of this time or later. */
-  async askLedger(question: Question, time: number, maxAgeMs?: number): Promise<Told> {
+  async askLedger(question: Question, time: number, maxAgeMs?: number): Promise<FollowerAnswer> {
     const deadlineMs = this.clock.nowMs() + PATIENCE_MS;
     while (this.clock.nowMs() < deadlineMs) {
       const told = await this.ask(question, maxAgeMs);
@@ -89,9 +92,9 @@ class VirtualFollowing {
     throw new Error(`no answer to ${JSON.stringify(question)}`);
   }
 
-  check(told: Told): void {
+  check(told: FollowerAnswer): void {
     this.truth.refresh();
-    checkTold(this.truth, told);
+    checkFollowerAnswer(this.truth, told);
   }
 }
 

@@ -12,7 +12,7 @@ import { readSettings } from '../../src/config/read-settings.ts';
 import { describeValue } from '../../src/events/refusal.ts';
 import { FEED_SETTINGS } from '../../src/feed/settings.ts';
 import { createState } from '../../src/state/state.ts';
-import type { ForwardOutcome, WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import type { ForwardOutcome, ItemOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { readUpstreamAddress } from '../../src/upstream/client/upstream-address.ts';
 import type { FollowFeed } from '../../src/upstream/follower/follow-feed.ts';
 import { openFollowFeed } from '../../src/upstream/follower/open-follow-feed.ts';
@@ -123,7 +123,7 @@ const ASKED = { priority: 'asked' } as const;
 test('words and numbers that an answer has by chance do not count as the key', () => {
   for (const path of ['hyperliquid', '000000000000000000000000', `0x${'1f'.repeat(20)}`]) {
     const address = readUpstreamAddress(new URL(`https://host/${path}`));
-    assert.equal(address.isRepeatedIn(Buffer.from(`{"a":"${path}"}`)), false, path);
+    assert.equal(address.containsKey(Buffer.from(`{"a":"${path}"}`)), false, path);
   }
 });
 
@@ -263,7 +263,7 @@ test('an upstream that repeats its address everywhere shows no piece of it', asy
     const outcomes = await Promise.all([
       feed.forward({ type: 'openOrders', user }, user),
       feed.forward({ type: 'userFills', user }, user),
-      feed.want({ kind: 'account', user, dex: '' }, 0, user),
+      feed.readItem({ kind: 'account', user, dex: '' }, 0, user),
     ]);
     shown.push(JSON.stringify(outcomes.map(withText)), JSON.stringify(feed.status()));
   }
@@ -274,6 +274,6 @@ test('an upstream that repeats its address everywhere shows no piece of it', asy
 });
 
 /** The bytes of an answer as a text. */
-function withText(outcome: WantedOutcome | ForwardOutcome): object {
+function withText(outcome: ItemOutcome | ForwardOutcome): object {
   return outcome.outcome === 'answered' ? { text: outcome.bytes.toString() } : outcome;
 }

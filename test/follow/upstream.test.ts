@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { Asking } from '../../src/upstream/client/asking.ts';
+import { WaitingKeys } from '../../src/upstream/client/waiting-keys.ts';
 import { HANG, json, plain, type Respond } from './scripted-server.ts';
 import { failureOf, kindOf, openFixture, USER, untilSo } from './upstream-fixture.ts';
 
@@ -193,19 +193,19 @@ test('closing ends what waits and what is in flight, and refuses what comes', as
 
 test('what takes several questions was sent if one of them was', async (t) => {
   const { upstream, server } = await openFixture(t, json([]), { forwardShare: 0.25, budget: 80 });
-  const asking = new Asking('a key');
+  const waitingKeys = new WaitingKeys('a key');
   // The part for forwarded questions is 20.
-  const ask = (type: string) => upstream.askBytes({ type }, { priority: 'forward', asking });
+  const ask = (type: string) => upstream.askBytes({ type }, { priority: 'forward', waitingKeys });
   assert.equal(await kindOf(ask('userRole')), 'busy');
-  assert.equal(asking.isSent, false);
+  assert.equal(waitingKeys.isSent, false);
   await ask('spotMeta');
-  assert.equal(asking.isSent, true);
+  assert.equal(waitingKeys.isSent, true);
   assert.equal(await kindOf(ask('userRole')), 'busy');
-  assert.equal(asking.isSent, true);
-  const unreachable = new Asking('a key');
+  assert.equal(waitingKeys.isSent, true);
+  const unreachable = new WaitingKeys('a key');
   await server.close();
   assert.equal(
-    await kindOf(upstream.ask(ACCOUNT, { priority: 'asked', asking: unreachable })),
+    await kindOf(upstream.ask(ACCOUNT, { priority: 'asked', waitingKeys: unreachable })),
     'network',
   );
   assert.equal(unreachable.isSent, false);

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { PortClient } from '../../src/upstream/channel/port-client.ts';
+import { ChannelClient } from '../../src/upstream/channel/channel-client.ts';
+import type { ItemOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { SocketChannel } from '../../src/upstream/channel/socket/socket-channel.ts';
-import type { WantedOutcome } from '../../src/upstream/channel/wanted.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALICE, addStrangers, BOB, openFollowed, until, VALIDATOR } from './followed.ts';
 
@@ -58,7 +58,7 @@ test('on a ledger that is not partial nobody is asked, and answers have no accou
   assert.deepEqual(follower.wants, []);
 });
 
-const REFUSALS: readonly [WantedOutcome, number, object][] = [
+const REFUSALS: readonly [ItemOutcome, number, object][] = [
   [
     { outcome: 'failed', reason: 'the exchange answered 500' },
     502,
@@ -72,7 +72,7 @@ const REFUSALS: readonly [WantedOutcome, number, object][] = [
 ];
 
 for (const [outcome, expected, { error, retryAfter }] of REFUSALS as readonly [
-  Extract<WantedOutcome, { reason: string }>,
+  Extract<ItemOutcome, { reason: string }>,
   number,
   { error: string; retryAfter: string | undefined },
 ][]) {
@@ -101,7 +101,7 @@ test('without a follower, what is unknown is a 503', async (t) => {
   const folder = await makeTemporaryFolder(t);
   const { ask } = await openFollowed(t, {
     first: [PARTIAL, account(BOB)],
-    wrap: () => new PortClient(new SocketChannel(folder)),
+    wrap: () => new ChannelClient(new SocketChannel(folder)),
   });
   const { status, headers, body } = await ask(ACCOUNT_OF_ALICE);
   assert.deepEqual([status, headers.get('retry-after')], [503, '1']);
@@ -257,7 +257,7 @@ test('an account that is taken back while others are read is not answered from w
 let lastRecord: Promise<unknown> = Promise.resolve();
 
 /** One block after the other. */
-async function recordInTurn(record: () => Promise<WantedOutcome>): Promise<number> {
+async function recordInTurn(record: () => Promise<ItemOutcome>): Promise<number> {
   const recorded = lastRecord.then(record);
   lastRecord = recorded;
   const outcome = await recorded;
@@ -384,8 +384,8 @@ test('a read that is late is charged until it is known that the exchange was not
     budget: HOURLY,
     settings: { followWait: 50 },
   });
-  const ends: ((outcome: WantedOutcome) => void)[] = [];
-  const late = () => new Promise<WantedOutcome>((resolve) => ends.push(resolve));
+  const ends: ((outcome: ItemOutcome) => void)[] = [];
+  const late = () => new Promise<ItemOutcome>((resolve) => ends.push(resolve));
   for (const user of [ALICE, BOB]) follower.scripts.set(user, late);
   const remaining: unknown[] = [];
   for (const user of [ALICE, BOB]) {

@@ -7,14 +7,14 @@ import type { Registry } from 'prom-client';
 import type { Budget } from '../../src/config/budget.ts';
 import type { QuestionBody } from '../../src/info/question.ts';
 import type {
+  FollowedItem,
+  FollowerClient,
+  FollowerHandler,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantedClient,
-  WantedHandler,
-  WantedItem,
-  WantedOutcome,
-} from '../../src/upstream/channel/wanted.ts';
+  ItemOutcome,
+} from '../../src/upstream/channel/follower-client.ts';
 import { exchange } from '../../tools/harness/raw-client.ts';
 import { createKey, formatRequest } from '../../tools/harness/service.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
@@ -36,7 +36,7 @@ export const BOB = '0xb0b0000000000000000000000000000000000002';
 export const VALIDATOR = '0x0a11da7040000000000000000000000000000003';
 
 /** The end of a user's account at the exchange: how reading it ends. */
-type Scripted = (item: WantedItem) => Promise<WantedOutcome>;
+type Scripted = (item: FollowedItem) => Promise<ItemOutcome>;
 
 /** What the exchange answers to a forwarded question, as a text, or an outcome. */
 type ScriptedForward =
@@ -58,9 +58,9 @@ function outcomeOf(scripted: ScriptedForward): ForwardOutcome {
 }
 
 /** Reads accounts of an exchange that exists only here: everybody has the same cash. */
-export class TestFollower implements WantedHandler {
+export class TestFollower implements FollowerHandler {
   readonly #ledger: SteppedLedger;
-  readonly wants: { item: WantedItem; maxAgeMs: number }[] = [];
+  readonly wants: { item: FollowedItem; maxAgeMs: number }[] = [];
   readonly interests: Interest[] = [];
   /** The keys that wants and forwarded questions came for. */
   readonly keyIds: string[] = [];
@@ -73,7 +73,7 @@ export class TestFollower implements WantedHandler {
     this.#ledger = ledger;
   }
 
-  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     this.keyIds.push(keyId);
     this.wants.push({ item, maxAgeMs });
     const script = this.scripts.get(item.user) ?? ((wanted) => this.record(wanted));
@@ -81,12 +81,12 @@ export class TestFollower implements WantedHandler {
   }
 
   /** Records an item as it is now. */
-  async record(item: WantedItem): Promise<WantedOutcome> {
+  async record(item: FollowedItem): Promise<ItemOutcome> {
     const height = await this.append(this.describe(item));
     return { outcome: 'recorded', height };
   }
 
-  describe(item: WantedItem): object {
+  describe(item: FollowedItem): object {
     if (item.kind === 'account') {
       return {
         type: 'account',
@@ -133,7 +133,7 @@ export interface FollowedOptions {
   readonly settings?: ChangedSettings;
   readonly budget?: Budget;
   /** Stands in for the way to the follower. */
-  wrap?(client: WantedClient): WantedClient;
+  wrap?(client: FollowerClient): FollowerClient;
   /** The events of the first block; by default those that a follower begins with. */
   readonly first?: readonly object[];
 }
@@ -178,7 +178,7 @@ export async function openFollowed(
   closers.push(() => ground.close());
   const open = async (noFastLane: boolean) => {
     const changed = { pushInterval: 0, ...settings, noFastLane };
-    const service = createInProcess(ground, { settings: changed, wanted });
+    const service = createInProcess(ground, { settings: changed, follower: wanted });
     closers.push(service.close);
     return { ...service, port: await listenLocally(service.server) };
   };

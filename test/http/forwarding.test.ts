@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { ForwardOutcome } from '../../src/upstream/channel/wanted.ts';
+import type { ForwardOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { ALICE, openFollowed } from './followed.ts';
 
 const FORWARD = { settings: { forward: true } };

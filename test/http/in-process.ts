@@ -23,7 +23,7 @@ import { LiveState } from '../../src/replica/live-state.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { LoadGauge } from '../../src/service/metrics/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics/metrics.ts';
-import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
+import type { FollowerClient } from '../../src/upstream/channel/follower-client.ts';
 import { type Cleanup, type PreparedData, prepareData } from '../../tools/harness/service.ts';
 
 export type ChangedSettings = Partial<HttpSettings>;
@@ -38,7 +38,7 @@ interface GroundChanges {
 interface ServiceChanges {
   readonly settings?: ChangedSettings;
   readonly budgets?: Budgets;
-  readonly wanted?: WantedClient;
+  readonly follower?: FollowerClient;
   readonly history?: HistorySource;
 }
 
@@ -116,7 +116,7 @@ export async function openGround(
 
 export function createInProcess(
   { live, keys, advanced }: Ground,
-  { settings: changed = {}, budgets = new Budgets(), wanted, history }: ServiceChanges = {},
+  { settings: changed = {}, budgets = new Budgets(), follower, history }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
   const settings = {
@@ -131,9 +131,9 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load, wanted, history });
+  const answers = new Answers({ ...shared, load, follower, history });
   const push = new Push({ ...shared, answers });
-  const server = createInfoServer({ ...shared, answers, push, wanted });
+  const server = createInfoServer({ ...shared, answers, push, follower });
   const advance = () => push.advance();
   advanced.add(advance);
   return {

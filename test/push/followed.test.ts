@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WantedOutcome } from '../../src/upstream/channel/wanted.ts';
+import type { ItemOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
 import { ALICE, addStrangers, BOB, openFollowed, until } from '../http/followed.ts';
 
 const SUBSCRIPTION = { type: 'clearinghouseState', user: ALICE, dex: '' };
 const PARTIAL = { type: 'partial' };
-const OWN: WantedOutcome = { outcome: 'upstream', answer: '{"withdrawable":"9.0"}', time: 17 };
+const OWN: ItemOutcome = { outcome: 'upstream', answer: '{"withdrawable":"9.0"}', time: 17 };
 
 function account(rawUsd: string, dex = '') {
   return { type: 'account', user: ALICE, dex, rawUsd, positions: [] };
@@ -228,8 +228,8 @@ test('a new dex: the account on it is read for those who subscribe to all dexes'
 
 test('more than a hundred posts that wait are refused', async (t) => {
   const { follower, key, ports } = await openFollowed(t, { settings: { followWait: 60_000 } });
-  let finish: (outcome: WantedOutcome) => void = () => undefined;
-  const outcome = new Promise<WantedOutcome>((resolve) => {
+  let finish: (outcome: ItemOutcome) => void = () => undefined;
+  const outcome = new Promise<ItemOutcome>((resolve) => {
     finish = resolve;
   });
   follower.scripts.set(ALICE, () => outcome);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listenOnWantedSocket } from '../../src/upstream/channel/socket/socket-server.ts';
+import { listenOnFollowerSocket } from '../../src/upstream/channel/socket/socket-server.ts';
 import { createKey, readSamples, startService, until } from '../../tools/harness/running.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { ALICE, BOB, TestFollower } from '../http/followed.ts';
@@ -17,7 +17,7 @@ test('every worker reaches the follower, and the next follower', LONG_ONLY, asyn
   const follower = new TestFollower(ledger);
   await follower.append({ type: 'partial' });
   const { secret } = await createKey(data);
-  const first = await listenOnWantedSocket(data, follower);
+  const first = await listenOnFollowerSocket(data, follower);
   t.after(() => first.close());
   const service = await startService(t, { data, workers: WORKERS, flags: ['--max-age', '0'] });
   await service.untilCaughtUp(1);
@@ -46,7 +46,7 @@ test('every worker reaches the follower, and the next follower', LONG_ONLY, asyn
   assert.equal(samples.get('perpinfo_follow_mismatches_total{field="withdrawable"}'), 2);
   await first.close();
   const waiting = ask(BOB);
-  const second = await listenOnWantedSocket(data, follower);
+  const second = await listenOnFollowerSocket(data, follower);
   t.after(() => second.close());
   assert.equal((await waiting).status, 200);
 });

@@ -9,7 +9,7 @@ import type { Described } from '../../src/info/schema.ts';
 import { accountExample, accountSchema } from '../../src/info/types/clearinghouse-state.ts';
 import type { delegationsSchema } from '../../src/info/types/delegations.ts';
 import type { auctionSchema } from '../../src/info/types/perp-deploy-auction-status.ts';
-import type { FollowStatus } from '../../src/upstream/channel/wanted.ts';
+import type { FollowStatus } from '../../src/upstream/channel/follower-client.ts';
 import type {
   AccountState,
   Auction,

@@ -1,7 +1,7 @@
 /** A service whose ledger follows a stub exchange, as an operator runs it, and a client of it. */
 
 import type { Question } from '../stub-exchange/dialect-answers.ts';
-import type { Told } from '../stub-exchange/told-answers.ts';
+import type { FollowerAnswer } from '../stub-exchange/follower-answers.ts';
 import { type Cleanup, createKey, type RunningService, startService, until } from './running.ts';
 import type { RunningStub } from './running-stub.ts';
 
@@ -48,7 +48,7 @@ export class RunningFollower {
   }
 
   /** Asks on a connection of its own. */
-  async ask(question: Question, maxAgeMs?: number): Promise<Told> {
+  async ask(question: Question, maxAgeMs?: number): Promise<FollowerAnswer> {
     const age = maxAgeMs === undefined ? {} : { 'Account-Max-Age': `${maxAgeMs}` };
     const answer = await this.service.once({
       method: 'POST',
@@ -60,8 +60,8 @@ export class RunningFollower {
   }
 
   /** Asks until it is answered from the ledger. */
-  async untilAnswered(question: Question, maxAgeMs?: number): Promise<Told> {
-    let last: Told | undefined;
+  async untilAnswered(question: Question, maxAgeMs?: number): Promise<FollowerAnswer> {
+    let last: FollowerAnswer | undefined;
     try {
       return await until(`the answer to ${JSON.stringify(question)}`, async () => {
         last = await this.ask(question, maxAgeMs);

@@ -13,8 +13,8 @@ import { run } from '../harness/program.ts';
 import { type Answer, type Cleanup, createKey, until } from '../harness/running.ts';
 import { RunningStub } from '../harness/running-stub.ts';
 import { makeTemporaryFolder } from '../harness/temporary-folder.ts';
+import type { FollowerAnswer } from '../stub-exchange/follower-answers.ts';
 import { checkAgainst } from '../stub-exchange/following.ts';
-import type { Told } from '../stub-exchange/told-answers.ts';
 import { Truth } from '../stub-exchange/truth.ts';
 import { KeptService } from './kept-service.ts';
 import { KeptWriter } from './kept-writer.ts';
@@ -77,7 +77,7 @@ export class KillRun {
   readonly #folder: string;
   readonly #parts: KillParts;
   readonly #violations: string[];
-  readonly #told: Told[] = [];
+  readonly #told: FollowerAnswer[] = [];
   /** Hashes of the follower's blocks, by height, as they were seen. */
   readonly #heads = new Map<number, Buffer>();
   readonly #killsByKind: Record<Kind, number> = {
@@ -351,7 +351,7 @@ interface KillParts {
   readonly follower: KeptService;
   readonly followerSecret: string;
   readonly load: KillLoad;
-  check(told: readonly Told[]): Promise<void>;
+  check(told: readonly FollowerAnswer[]): Promise<void>;
 }
 
 interface StartOptions {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type FollowerOptions, RunningFollower } from '../harness/running-follower.ts';
 import { RunningStub, type StubChoice } from '../harness/running-stub.ts';
 import { makeTemporaryFolder } from '../harness/temporary-folder.ts';
-import { checkTold, type Told } from './told-answers.ts';
+import { checkFollowerAnswer, type FollowerAnswer } from './follower-answers.ts';
 import { Truth } from './truth.ts';
 
 interface Cleanup {
@@ -18,7 +18,7 @@ export interface Following {
   readonly follower: RunningFollower;
   readonly data: string;
   /** Holds answers against the truth up to now; the exchange's own against what it has sent. */
-  check(told: readonly Told[]): Promise<void>;
+  check(told: readonly FollowerAnswer[]): Promise<void>;
 }
 
 export interface FollowingChoice {
@@ -43,7 +43,7 @@ export function checkAgainst(stub: RunningStub, truth: Truth): Following['check'
   return async (told) => {
     truth.refresh();
     for (const one of told) {
-      if (one.headers['account-source'] !== 'upstream') checkTold(truth, one);
+      if (one.headers['account-source'] !== 'upstream') checkFollowerAnswer(truth, one);
       else assert.ok(await stub.hasServed(one.question, one.body), one.body);
     }
   };

@@ -17,11 +17,11 @@ import { UpstreamAnswers } from '../../info/upstream-answers.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { StateView } from '../../state/state.ts';
 import {
-  type WantedClient,
-  type WantedItem,
-  type WantedOutcome,
+  type FollowedItem,
+  type FollowerClient,
+  type ItemOutcome,
   wasAsked,
-} from '../../upstream/channel/wanted.ts';
+} from '../../upstream/channel/follower-client.ts';
 import type { Reply } from '../message/reply.ts';
 import type { HttpSettings } from '../settings.ts';
 import { type Cancellation, LATE, type Requester, Wait } from './cancellation.ts';
@@ -29,7 +29,7 @@ import { type Cancellation, LATE, type Requester, Wait } from './cancellation.ts
 export interface AccountReadsParts {
   readonly live: LiveState;
   /** Asks the follower to read accounts; undefined without a follower. */
-  readonly wanted?: WantedClient | undefined;
+  readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'followWait' | 'maxAccountAge'>;
 }
 
@@ -43,7 +43,7 @@ export interface AccountReadResult {
   readonly wasAsked: WorkDone;
 }
 
-type Outcome = WantedOutcome | typeof LATE;
+type Outcome = ItemOutcome | typeof LATE;
 
 export class AccountReads {
   readonly #parts: AccountReadsParts;
@@ -68,14 +68,14 @@ export class AccountReads {
     { keyId, cancellation }: Requester,
     ageMsMax = this.ageMsMax,
   ): Promise<AccountReadResult> | undefined {
-    const { wanted } = this.#parts;
-    if (wanted === undefined || !state.isPartial) return undefined;
+    const { follower } = this.#parts;
+    if (follower === undefined || !state.isPartial) return undefined;
     const due = subjects.filter((subject) => this.#isDue(state, subject, ageMsMax));
     if (due.length === 0) return undefined;
     if (cancellation.refusal !== undefined) {
       return Promise.resolve({ upstreamAnswers: new UpstreamAnswers(), wasAsked: false });
     }
-    const wants = due.map((subject) => wanted.want(itemOf(state, subject), ageMsMax, keyId));
+    const wants = due.map((subject) => follower.readItem(itemOf(state, subject), ageMsMax, keyId));
     return this.#awaitAll(wants, cancellation).then((outcomes) => ({
       upstreamAnswers: this.#gather(subjects, due, outcomes),
       wasAsked: findAsked(wants, outcomes),
@@ -94,7 +94,7 @@ export class AccountReads {
 
   /** Waits for the outcomes, and until the replica has reached their heights. */
   async #awaitAll(
-    wants: readonly Promise<WantedOutcome>[],
+    wants: readonly Promise<ItemOutcome>[],
     cancellation: Cancellation,
   ): Promise<readonly Outcome[]> {
     const { live, settings } = this.#parts;
@@ -157,7 +157,7 @@ export class AccountReads {
 
   /** Whether the ledger has all of the subjects, at any age. Always true without a follower. */
   areSubjectsRecorded(state: StateView, subjects: readonly QuestionSubject[]): boolean {
-    const isFollowed = this.#parts.wanted !== undefined;
+    const isFollowed = this.#parts.follower !== undefined;
     return !isFollowed || subjects.every((subject) => isSubjectRecorded(state, subject));
   }
 
@@ -167,7 +167,7 @@ export class AccountReads {
     subjects: readonly QuestionSubject[],
     upstreamAnswers: UpstreamAnswers | undefined,
   ): boolean {
-    if (this.#parts.wanted === undefined) return true;
+    if (this.#parts.follower === undefined) return true;
     return subjects.every(
       (subject) =>
         upstreamAnswers?.findAnswer(subject) !== undefined ||
@@ -196,9 +196,9 @@ export class AccountReads {
 
   /** Reports to the follower which subjects a key asks for, so that the follower continues to read them. */
   noteInterest(state: StateView, subjects: readonly QuestionSubject[], keyId: string): void {
-    const { wanted } = this.#parts;
-    if (wanted === undefined) return;
-    for (const subject of subjects) wanted.noteInterest(itemOf(state, subject), keyId);
+    const { follower } = this.#parts;
+    if (follower === undefined) return;
+    for (const subject of subjects) follower.noteInterest(itemOf(state, subject), keyId);
   }
 }
 
@@ -223,7 +223,7 @@ function isFromState(
   return upstreamAnswers?.findAnswer(subject) === undefined && isSubjectKnown(state, subject);
 }
 
-function itemOf({ markets }: StateView, subject: QuestionSubject): WantedItem {
+function itemOf({ markets }: StateView, subject: QuestionSubject): FollowedItem {
   const user = formatAddress(subject.user);
   if (subject.kind === 'delegations') return { kind: 'delegations', user };
   return { kind: 'account', user, dex: markets.dexes[subject.dexIndex].name };
@@ -235,10 +235,7 @@ function heightOf(outcome: Outcome): number {
 }
 
 /** Whether the exchange was asked at least once. If a read is late, this is known only later. */
-function findAsked(
-  wants: readonly Promise<WantedOutcome>[],
-  outcomes: readonly Outcome[],
-): WorkDone {
+function findAsked(wants: readonly Promise<ItemOutcome>[], outcomes: readonly Outcome[]): WorkDone {
   if (outcomes.some((outcome) => outcome !== LATE && wasAsked(outcome))) return true;
   if (!outcomes.includes(LATE)) return false;
   return Promise.all(wants).then((known) => known.some(wasAsked));

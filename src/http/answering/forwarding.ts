@@ -4,11 +4,11 @@ import type { WorkDone } from '../../access/prepayment.ts';
 import type { UpstreamQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import {
+  type FollowerClient,
   type ForwardAnswer,
   type ForwardOutcome,
-  type WantedClient,
   wasAsked,
-} from '../../upstream/channel/wanted.ts';
+} from '../../upstream/channel/follower-client.ts';
 import type { HttpSettings } from '../settings.ts';
 import { LATE, type Requester, Wait } from './cancellation.ts';
 
@@ -22,7 +22,7 @@ export interface Forwarded {
 
 export interface ForwardingParts {
   /** The way to the follower; undefined if there is none. */
-  readonly wanted?: WantedClient | undefined;
+  readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'forward' | 'followWait'>;
 }
 
@@ -33,15 +33,15 @@ export class Forwarding {
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
-    this.isOn = parts.settings.forward && parts.wanted !== undefined;
+    this.isOn = parts.settings.forward && parts.follower !== undefined;
   }
 
   /** The exchange's answer, or why there is none. */
   async ask({ body }: UpstreamQuestion, { keyId, cancellation }: Requester): Promise<Forwarded> {
-    const { wanted, settings } = this.#parts;
-    if (wanted === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
+    const { follower, settings } = this.#parts;
+    if (follower === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };
     const wait = new Wait(settings.followWait, cancellation);
-    const asking = wanted.forward(body, keyId);
+    const asking = follower.forward(body, keyId);
     const outcome = await Promise.race([asking, wait.late]);
     wait.stop();
     if (outcome !== LATE) return { answer: readOutcome(outcome), wasAsked: wasAsked(outcome) };

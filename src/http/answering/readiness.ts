@@ -3,7 +3,7 @@
 import { RequestError } from '../../info/request-error.ts';
 import type { LiveState } from '../../replica/live-state.ts';
 import type { StateView } from '../../state/state.ts';
-import type { WantedClient } from '../../upstream/channel/wanted.ts';
+import type { FollowerClient } from '../../upstream/channel/follower-client.ts';
 import { MIN_HEIGHT_HEADER } from '../message/request-head.ts';
 import type { HttpSettings } from '../settings.ts';
 import type { Load } from './counters.ts';
@@ -17,7 +17,7 @@ export interface ReadinessParts {
   readonly live: LiveState;
   readonly load: Load;
   /** Asks the follower to read accounts; undefined without a follower. */
-  readonly wanted?: WantedClient | undefined;
+  readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'refuseStale' | 'overloadDelay'>;
 }
 
@@ -30,13 +30,13 @@ export class Readiness {
 
   /** Returns the state to answer from, or the refusal: not ready, below the minimum height, stale, or cut off. */
   findState(minHeight = 0): StateView | RequestError {
-    const { live, settings, wanted } = this.#parts;
+    const { live, settings, follower } = this.#parts;
     const { state } = live;
     if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
     const cutOff = live.findCutOff();
     if (cutOff !== undefined) return new RequestError('behind', cutOff.message);
     // Before the follower has written its first block, the ledger looks like an empty exchange.
-    if (state.height === 0 && wanted?.status() !== undefined) return NOTHING_READ;
+    if (state.height === 0 && follower?.status() !== undefined) return NOTHING_READ;
     if (state.height < minHeight) {
       const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
       return new RequestError('behind', message, MIN_HEIGHT_HEADER);

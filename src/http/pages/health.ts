@@ -1,7 +1,7 @@
 /** The health of a service: the health of its state, and on a partial ledger the health of the follower. */
 
 import type { Health, LiveState } from '../../replica/live-state.ts';
-import type { FollowStatus, WantedClient } from '../../upstream/channel/wanted.ts';
+import type { FollowerClient, FollowStatus } from '../../upstream/channel/follower-client.ts';
 import type { PastHealth } from '../answering/past-answers.ts';
 
 /** The size of the data folder, and when the disk will be full. */
@@ -40,12 +40,12 @@ const NO_FOLLOWER = 'no follower is connected: accounts that the ledger does not
 
 export async function readHealth(
   live: LiveState,
-  wanted: WantedClient | undefined,
+  follower: FollowerClient | undefined,
   nowMs: number,
 ): Promise<ServiceHealth> {
   const health = await live.health(nowMs);
-  if (wanted === undefined || live.state?.isPartial !== true) return health;
-  const follow = wanted.status();
+  if (follower === undefined || live.state?.isPartial !== true) return health;
+  const follow = follower.status();
   const fault = follow === undefined ? NO_FOLLOWER : findFault(follow);
   const reported = follow === undefined ? {} : { follow };
   if (fault === undefined || PRECEDING_STATUSES.includes(health.status))

@@ -4,7 +4,7 @@
  */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { FollowAges, FollowStatus } from '../../upstream/channel/wanted.ts';
+import type { FollowAges, FollowStatus } from '../../upstream/channel/follower-client.ts';
 
 /** The values of the label `of`, by age. */
 const AGES: Readonly<Record<keyof FollowAges, string>> = {

@@ -3,7 +3,7 @@
  * waits for this.
  */
 
-import type { Interest, WantedItem } from './wanted.ts';
+import type { FollowedItem, Interest } from './follower-client.ts';
 
 const FLUSH_MS = 1_000;
 /**
@@ -13,7 +13,7 @@ const FLUSH_MS = 1_000;
 const ITEMS_MAX = 20_000;
 
 /** Equal items have equal keys. */
-export function itemKey(item: WantedItem): string {
+export function itemKey(item: FollowedItem): string {
   return item.kind === 'account' ? `${item.user} ${item.dex}` : item.user;
 }
 
@@ -28,7 +28,7 @@ export class InterestBatch {
     this.#timer.unref();
   }
 
-  add(item: WantedItem, keyId: string): void {
+  add(item: FollowedItem, keyId: string): void {
     const key = `${keyId} ${itemKey(item)}`;
     const counted = this.#counts.get(key);
     if (counted !== undefined) counted.count++;

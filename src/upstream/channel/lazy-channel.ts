@@ -1,29 +1,29 @@
 /** A channel that opens at its first use: only a partial ledger needs a channel. */
 
 import type { QuestionBody } from '../../info/question.ts';
-import type { WantedChannel } from './port-client.ts';
+import type { FollowerChannel } from './channel-client.ts';
+import { busy } from './channel-messages.ts';
 import type {
+  FollowedItem,
+  FollowerBusy,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantBusy,
-  WantedItem,
-  WantedOutcome,
-} from './wanted.ts';
-import { busy } from './wanted-messages.ts';
+  ItemOutcome,
+} from './follower-client.ts';
 
-export class LazyChannel implements WantedChannel {
-  readonly #open: () => Promise<WantedChannel>;
-  #opening: Promise<WantedChannel | WantBusy> | undefined;
-  #channel: WantedChannel | undefined;
+export class LazyChannel implements FollowerChannel {
+  readonly #open: () => Promise<FollowerChannel>;
+  #opening: Promise<FollowerChannel | FollowerBusy> | undefined;
+  #channel: FollowerChannel | undefined;
 
-  constructor(open: () => Promise<WantedChannel>) {
+  constructor(open: () => Promise<FollowerChannel>) {
     this.#open = open;
   }
 
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     const channel = await this.#get();
-    return 'outcome' in channel ? channel : channel.want(item, maxAgeMs, keyId);
+    return 'outcome' in channel ? channel : channel.readItem(item, maxAgeMs, keyId);
   }
 
   async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
@@ -32,7 +32,7 @@ export class LazyChannel implements WantedChannel {
   }
 
   /** Makes one attempt at a time. After a failure, the next call tries again. */
-  #get(): Promise<WantedChannel | WantBusy> {
+  #get(): Promise<FollowerChannel | FollowerBusy> {
     this.#opening ??= this.#open().then(
       (channel) => {
         this.#channel = channel;

@@ -1,7 +1,7 @@
 /** The follower's last report. After five seconds a report is stale. */
 
-import type { FollowStatus } from './wanted.ts';
-import { readStatus } from './wanted-messages.ts';
+import { readStatus } from './channel-messages.ts';
+import type { FollowStatus } from './follower-client.ts';
 
 /** The follower reports once a second. */
 const RECENT_MS = 5_000;

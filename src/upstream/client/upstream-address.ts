@@ -31,7 +31,7 @@ export interface UpstreamAddress {
    * Whether an answer contains a key of ours. Nobody may see the key, and an answer with a mask in
    * it would be wrong. With bounds: whether a key starts within the bounds.
    */
-  isRepeatedIn(answer: Buffer, from?: number, to?: number): boolean;
+  containsKey(answer: Buffer, from?: number, to?: number): boolean;
 }
 
 /**
@@ -54,7 +54,7 @@ export function readUpstreamAddress(base: URL, header = ''): UpstreamAddress {
     pushUrl: `${pushProtocol}//${base.host}${path}/ws${base.search}`,
     redact: (text) => secrets.hideInOwn(text),
     show: (text) => cut(secrets.hide(text.slice(0, READ_LENGTH_MAX))),
-    isRepeatedIn: (answer, from, to) => secrets.isIn(answer, from, to),
+    containsKey: (answer, from, to) => secrets.isIn(answer, from, to),
   };
 }
 

@@ -8,20 +8,20 @@ import { PUBLIC_WEIGHTS, type UpstreamWeights } from '../../info/upstream-weight
 import { SharedRead } from './answers/shared-read.ts';
 import {
   checkUpstreamAnswer,
+  isUpstreamAlive,
   readUpstreamAnswer,
-  showsLife,
   type UpstreamAnswer,
 } from './answers/upstream-answer.ts';
 import { WorkQueue } from './answers/work-queue.ts';
-import type { Asking } from './asking.ts';
 import { CircuitBreaker, PROBE_MAX_MS } from './limits/circuit-breaker.ts';
 import { type Clock, SYSTEM_CLOCK } from './limits/clock.ts';
 import { isForClient, type Priority } from './limits/priority.ts';
 import type { SpentLog } from './limits/spent-file.ts';
-import { type Ticket, UpstreamBudget, type WantedWeight } from './limits/upstream-budget.ts';
+import { type Ticket, UpstreamBudget, type WeightRequest } from './limits/upstream-budget.ts';
 import type { UpstreamAddress } from './upstream-address.ts';
 import { UpstreamError } from './upstream-error.ts';
 import { openUpstreamHttp, type PostOutcome, type UpstreamHttp } from './upstream-http.ts';
+import type { WaitingKeys } from './waiting-keys.ts';
 
 /** A small question that every server answers. */
 const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
@@ -40,7 +40,7 @@ export interface AskOptions {
   /** Stops waiting for the answer. A request that was sent is not aborted. */
   readonly signal?: AbortSignal;
   /** The keys that wait for the answer; undefined if no key does. */
-  readonly asking?: Asking;
+  readonly waitingKeys?: WaitingKeys;
 }
 
 export interface UpstreamLog {
@@ -191,11 +191,11 @@ export class Upstream {
       throw describeDown(downReason);
     }
     if (waitMsMax === undefined) return;
-    const request = wantedWeight(weight, options);
+    const request = weightRequestOf(weight, options);
     if (this.budget.waitMs(request) > waitMsMax) throw this.#describeWait(request);
   }
 
-  #describeWait(request: WantedWeight): UpstreamError {
+  #describeWait(request: WeightRequest): UpstreamError {
     const { isOpen, lastFailure } = this.#breaker;
     if (isOpen && lastFailure !== undefined) return describeDown(lastFailure);
     const retryAfterMs = this.budget.waitMs(request);
@@ -203,8 +203,8 @@ export class Upstream {
   }
 
   #join(read: SharedRead, options: AskOptions): Promise<UpstreamAnswer> {
-    const { priority, waitMsMax, signal, asking } = options;
-    asking?.whenJoined(() => this.budget.joined(read));
+    const { priority, waitMsMax, signal, waitingKeys } = options;
+    waitingKeys?.whenJoined(() => this.budget.joined(read));
     return new Promise((resolve, reject) => {
       const leave = (error: Error) => {
         if (!read.remove(reader)) this.#withdraw(read);
@@ -212,7 +212,7 @@ export class Upstream {
       };
       const abort = () => leave(signal?.reason);
       const giveUp = () => {
-        if (!read.isSent) leave(this.#describeWait(wantedWeight(read.weight, options)));
+        if (!read.isSent) leave(this.#describeWait(weightRequestOf(read.weight, options)));
       };
       signal?.addEventListener('abort', abort, { once: true });
       const cancelTimer =
@@ -224,7 +224,7 @@ export class Upstream {
           settled(value);
         };
       };
-      const reader = { priority, asking, resolve: settle(resolve), reject: settle(reject) };
+      const reader = { priority, waitingKeys, resolve: settle(resolve), reject: settle(reject) };
       read.add(reader);
     });
   }
@@ -271,7 +271,7 @@ export class Upstream {
       else this.#breaker.failed(result.message);
       return result;
     }
-    if (showsLife(result)) this.#noteAnswer(sentMs, answer);
+    if (isUpstreamAlive(result)) this.#noteAnswer(sentMs, answer);
     else this.#breaker.failed(`status ${result.status}`);
     return answer;
   }
@@ -307,7 +307,7 @@ export class Upstream {
   ): boolean {
     const isCutOff = result instanceof UpstreamError && result.kind === 'network';
     if (!isCutOff || arrival !== 'arrived') return false;
-    return read.isWanted && read.attempts < ATTEMPTS_MAX && !this.#breaker.isOpen;
+    return read.hasReaders && read.attempts < ATTEMPTS_MAX && !this.#breaker.isOpen;
   }
 
   #stopAsking(reason: string): void {
@@ -341,8 +341,8 @@ export class Upstream {
   }
 }
 
-function wantedWeight(weight: number, { priority, asking }: AskOptions): WantedWeight {
-  return { weight, priority, keyIds: asking && [...asking.keyIds] };
+function weightRequestOf(weight: number, { priority, waitingKeys }: AskOptions): WeightRequest {
+  return { weight, priority, keyIds: waitingKeys && [...waitingKeys.keyIds] };
 }
 
 /** The error for questions that are rejected at once because an earlier request failed. */
@@ -351,7 +351,7 @@ function describeDown(reason: string): UpstreamError {
   return new UpstreamError('down', `not asked, since it failed before (${reason}): ${until}`);
 }
 
-function describeSpent(budget: UpstreamBudget, request: WantedWeight): string {
+function describeSpent(budget: UpstreamBudget, request: WeightRequest): string {
   const { limit, factor } = budget;
   const kind = request.priority === 'forward' ? 'the part for forwarded questions of ' : '';
   const part = budget.keyWaitMs(request) > 0 ? `this key's share of ${kind}` : kind;

@@ -24,7 +24,7 @@ import type { ReportedPosition, ReportedSummary } from './account-shape.ts';
 import { type Mismatch, nameField } from './dialect.ts';
 import type { MarketDirectory } from './market-directory.ts';
 import { isSameAmount } from './printed-amounts.ts';
-import { isSameRatio } from './ratio-texts.ts';
+import { isSameRatio } from './same-ratio.ts';
 
 /** A figure of the answer, compared with our figure. */
 export interface ComparedFigure extends Mismatch {

@@ -8,18 +8,18 @@ import type { Feed, FeedBlock, FeedStart } from '../../feed/feed.ts';
 import type { QuestionBody } from '../../info/question.ts';
 import type { StateView } from '../../state/state.ts';
 import type {
+  FollowedItem,
+  FollowerHandler,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantedHandler,
-  WantedItem,
-  WantedOutcome,
-} from '../channel/wanted.ts';
+  ItemOutcome,
+} from '../channel/follower-client.ts';
 import { BlockPace } from './blocks/block-pace.ts';
 import type { TakenBlock } from './blocks/pending-changes.ts';
-import { outcomeOfShortage } from './failure.ts';
+import { outcomeOfShortage } from './failure-outcomes.ts';
 import { FollowSession, type FollowUpstream, type SessionOptions } from './follow-session.ts';
-import { type BytesAsker, Forwarder } from './forward.ts';
+import { type BytesAsker, Forwarder } from './forwarder.ts';
 import { mapTexts } from './map-texts.ts';
 
 /** Pause after a whole block was refused: only time can help, for example until a clock is set. */
@@ -35,7 +35,7 @@ export interface FollowOptions extends SessionOptions {
   redact(text: string): string;
 }
 
-export class FollowFeed implements Feed, WantedHandler {
+export class FollowFeed implements Feed, FollowerHandler {
   readonly name: string;
   readonly #options: FollowOptions;
   readonly #forwarder: Forwarder;
@@ -131,12 +131,12 @@ export class FollowFeed implements Feed, WantedHandler {
     } else audit.warn(`${dropped} is refused, and left out: ${message}`);
   }
 
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
-    const outcome = await this.#session?.want(item, maxAgeMs, keyId);
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
+    const outcome = await this.#session?.readItem(item, maxAgeMs, keyId);
     return this.#redactReason(outcome ?? outcomeOfShortage('the follower is starting'));
   }
 
-  #redactReason<O extends WantedOutcome | ForwardOutcome>(outcome: O): O {
+  #redactReason<O extends ItemOutcome | ForwardOutcome>(outcome: O): O {
     if (!('reason' in outcome)) return outcome;
     return { ...outcome, reason: this.#options.redact(outcome.reason) };
   }

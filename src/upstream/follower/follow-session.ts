@@ -7,28 +7,33 @@ import type { WireEvent } from '../../events/event.ts';
 import { expectedAddress, formatAddress, parseAddress } from '../../exact/address.ts';
 import type { UpstreamWeights } from '../../info/upstream-weights.ts';
 import type { StateView } from '../../state/state.ts';
-import type { FollowStatus, Interest, WantedItem, WantedOutcome } from '../channel/wanted.ts';
-import type { AnswerAsker } from '../client/asker.ts';
-import { Asking } from '../client/asking.ts';
+import type {
+  FollowedItem,
+  FollowStatus,
+  Interest,
+  ItemOutcome,
+} from '../channel/follower-client.ts';
 import type { Clock } from '../client/limits/clock.ts';
 import type { PushHandler } from '../client/push/upstream-push.ts';
+import type { AnswerAsker } from '../client/question-asker.ts';
 import type { UpstreamHealth, UpstreamLog } from '../client/upstream.ts';
+import { WaitingKeys } from '../client/waiting-keys.ts';
 import { AccountJudge } from './accounts/account-judge.ts';
 import { AccountReader } from './accounts/account-reader.ts';
 import { recordConfirmation } from './accounts/confirmations.ts';
 import { DelegationsReader } from './accounts/delegations-reader.ts';
-import { findHeldCoins } from './accounts/held-coins.ts';
 import { ItemReader } from './accounts/item-reader.ts';
 import { ModeReader } from './accounts/mode-reader.ts';
+import { findPositionCoins } from './accounts/position-coins.ts';
 import { findRecentItems, recordedTime } from './accounts/restored-items.ts';
 import { type DueReason, type Watched, WatchList } from './accounts/watch-list.ts';
 import { ExchangeTime } from './blocks/exchange-time.ts';
 import { PendingChanges, type RecordOutcome } from './blocks/pending-changes.ts';
-import { withSent } from './failure.ts';
+import { withSent } from './failure-outcomes.ts';
 import { FollowAudit } from './follow-audit.ts';
 import { describeStatus } from './follow-status.ts';
-import { keepTime } from './heartbeat.ts';
-import { keepAuction } from './markets/auction-keeper.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { startAuctionReads } from './markets/auction-keeper.ts';
 import { MarkKeeper } from './markets/mark-keeper.ts';
 import { MarketKeeper } from './markets/market-keeper.ts';
 import { PeriodicTask } from './periodic-task.ts';
@@ -75,8 +80,8 @@ export interface SessionOptions {
 
 /** A read that clients wait for. */
 interface AskedRead {
-  readonly asking: Asking;
-  readonly outcome: Promise<WantedOutcome>;
+  readonly waitingKeys: WaitingKeys;
+  readonly outcome: Promise<ItemOutcome>;
 }
 
 /** Maximum number of items that are followed. */
@@ -84,7 +89,7 @@ const WATCHED_MAX = 20_000;
 /** Maximum number of items that are read at the same time because they are due. */
 const READS_MAX = 64;
 const DUE_CHECK_MS = 100;
-const HOUSEKEEPING_MS = 10_000;
+const CLEAN_UP_MS = 10_000;
 const SUBSCRIBE_MS = 2_000;
 
 export class FollowSession {
@@ -160,7 +165,7 @@ export class FollowSession {
       audit,
     );
     this.#subscriptions.use(this.#push);
-    this.#tasks = [this.#markets, this.#marks, keepAuction(shared), ...this.#startTasks()];
+    this.#tasks = [this.#markets, this.#marks, startAuctionReads(shared), ...this.#startTasks()];
   }
 
   #startTasks(): PeriodicTask[] {
@@ -174,12 +179,12 @@ export class FollowSession {
         failed: (error) => audit.warn(`a bug: ${error.stack}`),
       });
     return [
-      keepTime({ upstream, time, audit, clock, told: () => pending.changed() }),
+      startHeartbeat({ upstream, time, audit, clock, timeReceived: () => pending.changed() }),
       every(DUE_CHECK_MS, () => {
         this.#subscriptions.check();
         this.#readDue();
       }),
-      every(HOUSEKEEPING_MS, () => this.#cleanUp()),
+      every(CLEAN_UP_MS, () => this.#cleanUp()),
       every(SUBSCRIBE_MS, () => this.#subscriptions.update()),
     ];
   }
@@ -219,7 +224,7 @@ export class FollowSession {
   }
 
   /** Undefined if the item's address is invalid. */
-  #watch(item: WantedItem): Watched | undefined {
+  #watch(item: FollowedItem): Watched | undefined {
     const address = parseAddress(item.user);
     if (address === undefined) return undefined;
     const named = { ...item, user: formatAddress(address) };
@@ -227,7 +232,7 @@ export class FollowSession {
     if (watched.readTime === 0) {
       watched.readTime = recordedTime(this.#ledger, watched);
       watched.hasPositions = watched.readTime > 0;
-      this.pending.marks.addHeld(findHeldCoins(this.#ledger, watched));
+      this.pending.marks.addPositionCoins(findPositionCoins(this.#ledger, watched));
       this.#noteDex(item);
     }
     return watched;
@@ -237,7 +242,7 @@ export class FollowSession {
    * Adds the item's dex. Trades of a dex are subscribed to before the first account on this dex is
    * read.
    */
-  #noteDex(item: WantedItem): void {
+  #noteDex(item: FollowedItem): void {
     if (item.kind !== 'account' || this.#dexes.includes(item.dex)) return;
     if (this.pending.directory.findDex(item.dex) === undefined) return;
     this.#dexes = [...this.#dexes, item.dex];
@@ -253,7 +258,7 @@ export class FollowSession {
   }
 
   /** Never rejects. */
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     const watched = this.#watch(item);
     if (watched === undefined) {
       const reason = `${item.user} is not an address, expected ${expectedAddress(item.user)}`;
@@ -292,22 +297,22 @@ export class FollowSession {
   }
 
   /** Reads the item once for all clients that ask during the read. */
-  #readAsked(watched: Watched, keyId: string): Promise<WantedOutcome> {
+  #readAsked(watched: Watched, keyId: string): Promise<ItemOutcome> {
     const { key } = watched;
     const shared = this.#asked.get(key);
-    shared?.asking.join(keyId);
+    shared?.waitingKeys.join(keyId);
     if (shared !== undefined) return shared.outcome;
     const { waitMs: waitMsMax } = this.#options.settings;
-    const asking = new Asking(keyId);
-    const reading = this.#items.read(watched, { priority: 'asked', waitMsMax, asking });
+    const waitingKeys = new WaitingKeys(keyId);
+    const reading = this.#items.read(watched, { priority: 'asked', waitMsMax, waitingKeys });
     const outcome = reading.then((read) => {
       this.#asked.delete(key);
       // Items that failed are dropped. Otherwise a flood of invalid items would be read again later
       // although nobody needs them.
       if (isNotRead(read)) this.#watchList.dropUnread(watched);
-      return withSent(read, asking);
+      return withSent(read, waitingKeys);
     });
-    this.#asked.set(key, { asking, outcome });
+    this.#asked.set(key, { waitingKeys, outcome });
     return outcome;
   }
 
@@ -341,11 +346,11 @@ export class FollowSession {
       if (watched.item.kind !== 'account') continue;
       const { dex } = watched.item;
       const held = coins.get(dex) ?? new Set();
-      for (const coin of findHeldCoins(this.#ledger, watched)) held.add(coin);
+      for (const coin of findPositionCoins(this.#ledger, watched)) held.add(coin);
       coins.set(dex, held);
     }
     this.#coins = coins;
-    this.pending.marks.setHeld(new Set([...coins.values()].flatMap((held) => [...held])));
+    this.pending.marks.setPositionCoins(new Set([...coins.values()].flatMap((held) => [...held])));
     this.#dexes = [...coins.keys()];
   }
 
@@ -388,6 +393,6 @@ function describeMode({ addresses, modes }: StateView, user: string, mode: strin
   return recorded === mode ? [] : [{ type: 'accountMode', user, mode }];
 }
 
-function isNotRead({ outcome }: WantedOutcome): boolean {
+function isNotRead({ outcome }: ItemOutcome): boolean {
   return outcome === 'busy' || outcome === 'failed';
 }

@@ -3,7 +3,7 @@
  * budget that is left.
  */
 
-import type { FollowStatus } from '../channel/wanted.ts';
+import type { FollowStatus } from '../channel/follower-client.ts';
 import type { LeftOut } from '../client/push/left-out-subscriptions.ts';
 import type { UpstreamHealth } from '../client/upstream.ts';
 import type { WatchList } from './accounts/watch-list.ts';
@@ -54,7 +54,7 @@ export interface StatusSources {
 
 export function describeStatus(sources: StatusSources): FollowStatus {
   const { origin, upstream, watchList, audit } = sources;
-  const reason = findIllness(sources);
+  const reason = findProblem(sources);
   const { limit, left } = upstream.budget;
   const ages = listAges(watchList, sources.exchangeTime);
   return {
@@ -81,7 +81,7 @@ function describeSkipped(names: readonly string[]): Pick<FollowStatus, 'skipped'
   return { skipped: { count: names.length, first: names.slice(0, SKIPPED_SHOWN) } };
 }
 
-function findIllness(sources: StatusSources): string | undefined {
+function findProblem(sources: StatusSources): string | undefined {
   const { upstream, marketsAgeMs, marketsFault, quietMs, timeFailure } = sources;
   const { isHealthy, reason } = upstream.health;
   if (!isHealthy) return reason ?? 'it does not answer';

@@ -1,8 +1,8 @@
 /** Asks for the exchange's time if no other message has reported the time for a while. */
 
 import { TIME_RANGE } from '../../events/event.ts';
-import type { Asker } from '../client/asker.ts';
 import type { Clock } from '../client/limits/clock.ts';
+import type { QuestionAsker } from '../client/question-asker.ts';
 import { DialectError, readAnswer, readOpen } from '../dialect/dialect.ts';
 import type { ExchangeTime } from './blocks/exchange-time.ts';
 import type { FollowAudit } from './follow-audit.ts';
@@ -16,15 +16,21 @@ const QUESTION = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` };
 const TRIES_MAX = 3;
 
 export interface HeartbeatOptions {
-  readonly upstream: Asker;
+  readonly upstream: QuestionAsker;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
   /** Called when the upstream has reported the time. */
-  told(): void;
+  timeReceived(): void;
 }
 
-export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOptions): PeriodicTask {
+export function startHeartbeat({
+  upstream,
+  time,
+  audit,
+  clock,
+  timeReceived,
+}: HeartbeatOptions): PeriodicTask {
   return new PeriodicTask({
     clock,
     intervalMs: () => CHECK_MS,
@@ -33,7 +39,7 @@ export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOption
       let fault: string | undefined;
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         fault = noteTime(time, await upstream.ask(QUESTION, { priority: 'upkeep' }));
-        if (fault === undefined) return told();
+        if (fault === undefined) return timeReceived();
       }
       throw new Error(fault);
     },
@@ -46,6 +52,6 @@ export function keepTime({ upstream, time, audit, clock, told }: HeartbeatOption
 
 /** Why the answer has no usable time; undefined if it has one. */
 function noteTime(time: ExchangeTime, json: unknown): string | undefined {
-  const told = readAnswer(() => readOpen(json, (fields) => fields.whole('time', TIME_RANGE)));
-  return told instanceof DialectError ? told.message : time.noteAsked(told);
+  const reported = readAnswer(() => readOpen(json, (fields) => fields.whole('time', TIME_RANGE)));
+  return reported instanceof DialectError ? reported.message : time.noteAsked(reported);
 }

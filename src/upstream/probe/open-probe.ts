@@ -11,13 +11,13 @@ import { openUpstreamHttp } from '../client/upstream-http.ts';
 import { mapTexts } from '../follower/map-texts.ts';
 import { requestHeadersOf } from '../follower/request-headers.ts';
 import type { ProbeSettings } from '../settings.ts';
+import { maskAddresses } from './mask-addresses.ts';
 import { Probe } from './probe.ts';
 import type { CompareAccount } from './probe-accounts.ts';
 import { ProbeClient } from './probe-client.ts';
 import { ProbeMarkets } from './probe-markets.ts';
 import { ProbePush } from './probe-push.ts';
 import type { ProbeReport } from './probe-report.ts';
-import { maskAddresses } from './report-secrets.ts';
 
 /** Weight a minute: a twelfth of the limit of the exchange's public server. */
 export const PROBE_BUDGET = 100;

@@ -100,7 +100,7 @@ export class ProbePush implements PushHandler {
     this.#options = options;
   }
 
-  want(subscription: UpstreamSubscription): void {
+  addSubscription(subscription: UpstreamSubscription): void {
     this.#channels.push(new Channel(subscription, this.#options.clock.nowMs()));
   }
 

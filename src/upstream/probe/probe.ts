@@ -143,12 +143,12 @@ export class Probe {
     const { push, markets, user, subscribe } = this.#options;
     const coins = markets.coins.slice(0, TRADED_COINS);
     if (push.wanted.length > 0 || coins.length === 0) return;
-    push.want({ type: 'fastAssetCtxs' });
-    push.want({ type: 'allDexsAssetCtxs' });
-    for (const coin of coins) push.want({ type: 'trades', coin });
+    push.addSubscription({ type: 'fastAssetCtxs' });
+    push.addSubscription({ type: 'allDexsAssetCtxs' });
+    for (const coin of coins) push.addSubscription({ type: 'trades', coin });
     if (user !== undefined) {
-      push.want({ type: 'clearinghouseState', user: this.#user, dex: '' });
-      push.want({ type: 'allDexsClearinghouseState', user: this.#user });
+      push.addSubscription({ type: 'clearinghouseState', user: this.#user, dex: '' });
+      push.addSubscription({ type: 'allDexsClearinghouseState', user: this.#user });
     }
     subscribe(push.wanted);
   }

@@ -5,21 +5,21 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QuestionBody } from '../../../src/info/question.ts';
 import type {
+  FollowedItem,
+  FollowerClient,
+  FollowerHandler,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantedClient,
-  WantedHandler,
-  WantedItem,
-  WantedOutcome,
-} from '../../../src/upstream/channel/wanted.ts';
+  ItemOutcome,
+} from '../../../src/upstream/channel/follower-client.ts';
 
 /** The ids of two keys. */
 export const KEY = '4f1d22a0c9';
 const OTHER_KEY = '9c0a22d1f4';
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
-const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
-const DELEGATIONS: WantedItem = { kind: 'delegations', user: ALICE };
+const ACCOUNT: FollowedItem = { kind: 'account', user: ALICE, dex: '' };
+const DELEGATIONS: FollowedItem = { kind: 'delegations', user: ALICE };
 
 export const STATUS: FollowStatus = {
   upstream: 'https://exchange.example',
@@ -40,16 +40,16 @@ const ANSWERED: ForwardOutcome = {
 };
 
 /** A follower whose outcomes a test decides, and that notes what it was asked. */
-export class StubHandler implements WantedHandler {
-  readonly wants: { item: WantedItem; maxAgeMs: number; keyId: string }[] = [];
+export class StubHandler implements FollowerHandler {
+  readonly wants: { item: FollowedItem; maxAgeMs: number; keyId: string }[] = [];
   readonly interests: Interest[] = [];
   readonly forwarded: { question: QuestionBody; keyId: string }[] = [];
-  outcome: (item: WantedItem) => Promise<WantedOutcome> = async () => ({
+  outcome: (item: FollowedItem) => Promise<ItemOutcome> = async () => ({
     outcome: 'recorded',
     height: 7,
   });
 
-  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     this.wants.push({ item, maxAgeMs, keyId });
     return this.outcome(item);
   }
@@ -72,16 +72,19 @@ export class StubHandler implements WantedHandler {
 
 /** Connects a client to a handler for the time of one test. */
 export type ConnectPort = (
-  handler: WantedHandler,
-  work: (client: WantedClient) => Promise<void>,
+  handler: FollowerHandler,
+  work: (client: FollowerClient) => Promise<void>,
 ) => Promise<void>;
 
 export function describePort(name: string, connect: ConnectPort): void {
   test(`${name}: an item that is wanted reaches the follower with its age and the id of the key, and the outcome comes back`, async () => {
     const handler = new StubHandler();
     await connect(handler, async (client) => {
-      assert.deepEqual(await client.want(ACCOUNT, 500, KEY), { outcome: 'recorded', height: 7 });
-      await client.want(DELEGATIONS, Number.POSITIVE_INFINITY, OTHER_KEY);
+      assert.deepEqual(await client.readItem(ACCOUNT, 500, KEY), {
+        outcome: 'recorded',
+        height: 7,
+      });
+      await client.readItem(DELEGATIONS, Number.POSITIVE_INFINITY, OTHER_KEY);
       assert.deepEqual(handler.wants, [
         { item: ACCOUNT, maxAgeMs: 500, keyId: KEY },
         { item: DELEGATIONS, maxAgeMs: Number.POSITIVE_INFINITY, keyId: OTHER_KEY },
@@ -89,7 +92,7 @@ export function describePort(name: string, connect: ConnectPort): void {
     });
   });
 
-  const OUTCOMES: readonly WantedOutcome[] = [
+  const OUTCOMES: readonly ItemOutcome[] = [
     { outcome: 'upstream', answer: '{"time":5,"note":"line\\nbreak"}', time: 5 },
     { outcome: 'failed', reason: 'the exchange answered 500', isSent: true },
     { outcome: 'busy', reason: 'the budget is spent', retryAfterSeconds: 12 },
@@ -99,7 +102,7 @@ export function describePort(name: string, connect: ConnectPort): void {
       const handler = new StubHandler();
       handler.outcome = async () => outcome;
       await connect(handler, async (client) => {
-        assert.deepEqual(await client.want(ACCOUNT, 0, KEY), outcome);
+        assert.deepEqual(await client.readItem(ACCOUNT, 0, KEY), outcome);
       });
     });
   }
@@ -109,23 +112,23 @@ export function describePort(name: string, connect: ConnectPort): void {
     handler.outcome = () => Promise.reject(new Error('a bug'));
     await connect(handler, async (client) => {
       const reason = 'the follower failed: a bug';
-      assert.deepEqual(await client.want(ACCOUNT, 0, KEY), { outcome: 'failed', reason });
+      assert.deepEqual(await client.readItem(ACCOUNT, 0, KEY), { outcome: 'failed', reason });
     });
   });
 
   test(`${name}: identical wants of a key in flight are one, unless the age allows less`, async () => {
     const handler = new StubHandler();
-    let finish: (outcome: WantedOutcome) => void = () => undefined;
-    const outcome = new Promise<WantedOutcome>((resolve) => {
+    let finish: (outcome: ItemOutcome) => void = () => undefined;
+    const outcome = new Promise<ItemOutcome>((resolve) => {
       finish = resolve;
     });
     handler.outcome = () => outcome;
     await connect(handler, async (client) => {
-      const wants = Array.from({ length: 5 }, () => client.want(ACCOUNT, 60_000, KEY));
-      wants.push(client.want(ACCOUNT, 1, KEY));
+      const wants = Array.from({ length: 5 }, () => client.readItem(ACCOUNT, 60_000, KEY));
+      wants.push(client.readItem(ACCOUNT, 1, KEY));
       await sleep(5);
-      wants.push(client.want(ACCOUNT, 1, KEY));
-      wants.push(client.want(ACCOUNT, 60_000, OTHER_KEY));
+      wants.push(client.readItem(ACCOUNT, 1, KEY));
+      wants.push(client.readItem(ACCOUNT, 60_000, OTHER_KEY));
       await until(() => handler.wants.length === 4);
       finish({ outcome: 'recorded', height: 9 });
       for (const want of wants) assert.deepEqual(await want, { outcome: 'recorded', height: 9 });
@@ -143,7 +146,7 @@ export function describePort(name: string, connect: ConnectPort): void {
     await connect(handler, async (client) => {
       const users = Array.from({ length: 20 }, (_, index) => String(index + 1).padStart(40, '0'));
       const wants = users.map((user) =>
-        client.want({ kind: 'account', user: `0x${user}`, dex: 'xyz' }, 0, KEY),
+        client.readItem({ kind: 'account', user: `0x${user}`, dex: 'xyz' }, 0, KEY),
       );
       const heights = (await Promise.all(wants)).map((outcome) =>
         outcome.outcome === 'recorded' ? outcome.height : undefined,
@@ -159,7 +162,7 @@ export function describePort(name: string, connect: ConnectPort): void {
       client.noteInterest(ACCOUNT, OTHER_KEY);
       client.noteInterest(DELEGATIONS, KEY);
       // Interest is no reason to wait: one that was noted before the connection stands may be lost.
-      await client.want(ACCOUNT, 0, KEY);
+      await client.readItem(ACCOUNT, 0, KEY);
       await until(() => handler.interests.length === 3);
       assert.deepEqual(handler.interests, [
         { item: ACCOUNT, count: 3, keyId: KEY },
@@ -203,7 +206,7 @@ export function describePort(name: string, connect: ConnectPort): void {
       const parse = t.mock.method(JSON, 'parse');
       const stringify = t.mock.method(JSON, 'stringify');
       const ask = () => client.forward({ type: 'userFills' }, KEY);
-      const outcomes = await Promise.all([ask(), ask(), client.want(ACCOUNT, 0, KEY), ask()]);
+      const outcomes = await Promise.all([ask(), ask(), client.readItem(ACCOUNT, 0, KEY), ask()]);
       assert.deepEqual(outcomes.splice(2, 1), [{ outcome: 'recorded', height: 7 }]);
       for (const outcome of outcomes) {
         assert.ok(outcome.outcome === 'answered' && outcome.rows === 3);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WantedOutcome } from '../../../src/upstream/channel/wanted.ts';
+import type { ItemOutcome } from '../../../src/upstream/channel/follower-client.ts';
 import { ALICE, describePort, KEY, StubHandler } from './conformance.ts';
 import { connectInProcess } from './in-process.ts';
 
@@ -12,14 +12,14 @@ describePort('in one process', async (handler, work) => {
 
 test('4,096 wants are in flight, 65,536 wait for them, and further ones are told to come again', async () => {
   const handler = new StubHandler();
-  let finish: (outcome: WantedOutcome) => void = () => undefined;
-  const outcome = new Promise<WantedOutcome>((resolve) => {
+  let finish: (outcome: ItemOutcome) => void = () => undefined;
+  const outcome = new Promise<ItemOutcome>((resolve) => {
     finish = resolve;
   });
   handler.outcome = () => outcome;
   const client = connectInProcess(handler);
   const want = (dex: string, keyId = KEY) =>
-    client.want({ kind: 'account', user: ALICE, dex }, 60_000, keyId);
+    client.readItem({ kind: 'account', user: ALICE, dex }, 60_000, keyId);
   const different = Array.from({ length: 4_096 }, (_, index) =>
     want(String(index), `key ${index % 8}`),
   );
@@ -39,14 +39,14 @@ test('4,096 wants are in flight, 65,536 wait for them, and further ones are told
 
 test('a key has an eighth of the places of all, and leaves the others to other keys', async () => {
   const handler = new StubHandler();
-  let finish: (outcome: WantedOutcome) => void = () => undefined;
-  const outcome = new Promise<WantedOutcome>((resolve) => {
+  let finish: (outcome: ItemOutcome) => void = () => undefined;
+  const outcome = new Promise<ItemOutcome>((resolve) => {
     finish = resolve;
   });
   handler.outcome = () => outcome;
   const client = connectInProcess(handler);
   const want = (dex: string, keyId: string) =>
-    client.want({ kind: 'account', user: ALICE, dex }, 60_000, keyId);
+    client.readItem({ kind: 'account', user: ALICE, dex }, 60_000, keyId);
   const different = Array.from({ length: 512 }, (_, index) => want(String(index), 'greedy'));
   const refused = [await want('more', 'greedy'), await client.forward({ type: 'x' }, 'greedy')];
   for (const each of refused) {

@@ -1,18 +1,18 @@
 /** The port within one process: client and follower side by side. */
 
-import { PortClient } from '../../../src/upstream/channel/port-client.ts';
+import { ChannelClient } from '../../../src/upstream/channel/channel-client.ts';
+import { handleRequest } from '../../../src/upstream/channel/channel-messages.ts';
 import type {
+  FollowerClient,
+  FollowerHandler,
   ForwardOutcome,
-  WantedClient,
-  WantedHandler,
-  WantedOutcome,
-} from '../../../src/upstream/channel/wanted.ts';
-import { handleRequest } from '../../../src/upstream/channel/wanted-messages.ts';
+  ItemOutcome,
+} from '../../../src/upstream/channel/follower-client.ts';
 
-export function connectInProcess(handler: WantedHandler): WantedClient {
-  return new PortClient({
-    want: (want, maxAgeMs, keyId) =>
-      handleRequest(handler, { want, maxAgeMs, keyId }) as Promise<WantedOutcome>,
+export function connectInProcess(handler: FollowerHandler): FollowerClient {
+  return new ChannelClient({
+    readItem: (want, maxAgeMs, keyId) =>
+      handleRequest(handler, { want, maxAgeMs, keyId }) as Promise<ItemOutcome>,
     forward: (forward, keyId) =>
       handleRequest(handler, { forward, keyId }) as Promise<ForwardOutcome>,
     sendInterest: (interests) => handler.noteInterest(interests),

@@ -7,20 +7,20 @@ import { connect, createServer, Socket } from 'node:net';
 import path from 'node:path';
 import { mock, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PortClient } from '../../../src/upstream/channel/port-client.ts';
+import { ChannelClient } from '../../../src/upstream/channel/channel-client.ts';
+import type { FollowedItem } from '../../../src/upstream/channel/follower-client.ts';
 import { SocketChannel } from '../../../src/upstream/channel/socket/socket-channel.ts';
-import { listenOnWantedSocket } from '../../../src/upstream/channel/socket/socket-server.ts';
-import type { WantedItem } from '../../../src/upstream/channel/wanted.ts';
+import { listenOnFollowerSocket } from '../../../src/upstream/channel/socket/socket-server.ts';
 import { inTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 import { ALICE, describePort, KEY, StubHandler, until } from './conformance.ts';
 
-const ACCOUNT: WantedItem = { kind: 'account', user: ALICE, dex: '' };
+const ACCOUNT: FollowedItem = { kind: 'account', user: ALICE, dex: '' };
 const NAME = 'wanted.sock';
 
 describePort('over a socket', (handler, work) =>
   inTemporaryFolder(async (folder) => {
-    const server = await listenOnWantedSocket(folder, handler);
-    const client = new PortClient(new SocketChannel(folder));
+    const server = await listenOnFollowerSocket(folder, handler);
+    const client = new ChannelClient(new SocketChannel(folder));
     try {
       await work(client);
     } finally {
@@ -34,7 +34,7 @@ test('the socket is for its user only, replaces what an earlier follower left, a
   inTemporaryFolder(async (folder) => {
     const file = path.join(folder, NAME);
     writeFileSync(file, 'left');
-    const server = await listenOnWantedSocket(folder, new StubHandler());
+    const server = await listenOnFollowerSocket(folder, new StubHandler());
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.ok(statSync(file).isSocket());
     await server.close();
@@ -45,9 +45,9 @@ test('the path of the folder may be longer than that of a socket', () =>
   inTemporaryFolder(async (folder) => {
     const deep = path.join(folder, 'x'.repeat(120));
     mkdirSync(deep);
-    const server = await listenOnWantedSocket(deep, new StubHandler());
-    const client = new PortClient(new SocketChannel(deep));
-    assert.equal((await client.want(ACCOUNT, 0, KEY)).outcome, 'recorded');
+    const server = await listenOnFollowerSocket(deep, new StubHandler());
+    const client = new ChannelClient(new SocketChannel(deep));
+    assert.equal((await client.readItem(ACCOUNT, 0, KEY)).outcome, 'recorded');
     await client.close();
     await server.close();
   }));
@@ -56,12 +56,12 @@ test('a want is sent again when the follower is replaced, and reaches the new on
   inTemporaryFolder(async (folder) => {
     const first = new StubHandler();
     first.outcome = () => new Promise(() => undefined);
-    const firstServer = await listenOnWantedSocket(folder, first);
-    const client = new PortClient(new SocketChannel(folder));
-    const wanted = client.want(ACCOUNT, 1000, KEY);
+    const firstServer = await listenOnFollowerSocket(folder, first);
+    const client = new ChannelClient(new SocketChannel(folder));
+    const wanted = client.readItem(ACCOUNT, 1000, KEY);
     await until(() => first.wants.length === 1);
     const second = new StubHandler();
-    const secondServer = await listenOnWantedSocket(folder, second);
+    const secondServer = await listenOnFollowerSocket(folder, second);
     await firstServer.close();
     assert.deepEqual(await wanted, { outcome: 'recorded', height: 7 });
     assert.equal(second.wants.length, 1);
@@ -73,19 +73,19 @@ test('a want is sent again when the follower is replaced, and reaches the new on
 
 test('without a follower a want is refused after two seconds, the next ones at once', () =>
   inTemporaryFolder(async (folder) => {
-    const client = new PortClient(new SocketChannel(folder));
+    const client = new ChannelClient(new SocketChannel(folder));
     const startedMs = performance.now();
-    const outcome = await client.want(ACCOUNT, 0, KEY);
+    const outcome = await client.readItem(ACCOUNT, 0, KEY);
     assert.ok(performance.now() - startedMs >= 2_000);
     assert.equal(outcome.outcome, 'busy');
     const againMs = performance.now();
-    assert.deepEqual(await client.want(ACCOUNT, 0, KEY), outcome);
+    assert.deepEqual(await client.readItem(ACCOUNT, 0, KEY), outcome);
     assert.ok(performance.now() - againMs < 2_000);
     assert.equal(client.status(), undefined);
     // It is found when it comes.
-    const server = await listenOnWantedSocket(folder, new StubHandler());
+    const server = await listenOnFollowerSocket(folder, new StubHandler());
     await until(() => client.status() !== undefined);
-    assert.equal((await client.want(ACCOUNT, 0, KEY)).outcome, 'recorded');
+    assert.equal((await client.readItem(ACCOUNT, 0, KEY)).outcome, 'recorded');
     await client.close();
     await server.close();
   }));
@@ -93,7 +93,7 @@ test('without a follower a want is refused after two seconds, the next ones at o
 test('a client that sends something else is ignored, one that sends too long a line is cut off', () =>
   inTemporaryFolder(async (folder) => {
     const handler = new StubHandler();
-    const server = await listenOnWantedSocket(folder, handler);
+    const server = await listenOnFollowerSocket(folder, handler);
     const socket = connect(path.join(folder, NAME));
     await once(socket, 'connect');
     const upper = { kind: 'account', user: ALICE.toUpperCase(), dex: '' };
@@ -142,9 +142,9 @@ test('closing the client settles what is in flight', () =>
   inTemporaryFolder(async (folder) => {
     const handler = new StubHandler();
     handler.outcome = () => new Promise(() => undefined);
-    const server = await listenOnWantedSocket(folder, handler);
-    const client = new PortClient(new SocketChannel(folder));
-    const wanted = client.want(ACCOUNT, 0, KEY);
+    const server = await listenOnFollowerSocket(folder, handler);
+    const client = new ChannelClient(new SocketChannel(folder));
+    const wanted = client.readItem(ACCOUNT, 0, KEY);
     await until(() => handler.wants.length === 1);
     await client.close();
     assert.equal((await wanted).outcome, 'busy');

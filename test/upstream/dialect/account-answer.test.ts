@@ -10,7 +10,7 @@ import {
   createDirectory,
   directoryOfLedger,
 } from '../../../src/upstream/dialect/market-directory.ts';
-import { isSameRatio } from '../../../src/upstream/dialect/ratio-texts.ts';
+import { isSameRatio } from '../../../src/upstream/dialect/same-ratio.ts';
 import {
   type AnsweredAccount,
   type AnsweredPosition,

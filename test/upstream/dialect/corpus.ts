@@ -28,7 +28,7 @@ import {
   describeNewDexes,
 } from '../../../src/upstream/dialect/market-events.ts';
 import { isSameAmount } from '../../../src/upstream/dialect/printed-amounts.ts';
-import { isSameRatio } from '../../../src/upstream/dialect/ratio-texts.ts';
+import { isSameRatio } from '../../../src/upstream/dialect/same-ratio.ts';
 import {
   hasKnownRules,
   readCollateral,

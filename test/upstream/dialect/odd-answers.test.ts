@@ -209,7 +209,7 @@ async function followOdd(seed: string): Promise<void> {
   const users = findTraders(exchange.truth).slice(0, 3);
   try {
     for (let second = 0; second < 30; second++) {
-      for (const user of users) void exchange.feed.want(accountOf(user), 1_000, 'a key');
+      for (const user of users) void exchange.feed.readItem(accountOf(user), 1_000, 'a key');
       exchange.handler?.opened();
       await exchange.advance(1_000);
       truths.note(exchange.truth);
@@ -221,7 +221,7 @@ async function followOdd(seed: string): Promise<void> {
     }
     exchange.fault = () => undefined;
     for (const user of users) {
-      const outcome = await exchange.want(accountOf(user), 0);
+      const outcome = await exchange.readItem(accountOf(user), 0);
       truths.note(exchange.truth);
       assert.ok(['recorded', 'upstream'].includes(outcome.outcome), JSON.stringify(outcome));
       const time = accountTime(exchange.ledger, user, 0);

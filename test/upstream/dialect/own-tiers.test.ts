@@ -93,13 +93,13 @@ for (const [name, held] of CASES) {
     const exchange = await followStanding(t);
     const [user] = findTraders(exchange.truth);
     hold(exchange, user, held, '9000000.0');
-    const outcome = await exchange.want(accountOf(user));
+    const outcome = await exchange.readItem(accountOf(user));
     assert.equal(outcome.outcome, 'recorded', exchange.log.join());
     await untilRecorded(exchange, user);
     const metas = exchange.countAsked('meta') + exchange.countAsked('allPerpMetas');
     exchange.change([{ type: 'marks', prices: { BTC: '91234.0' } }]);
     await exchange.advance(2_000);
-    assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
     await untilRecorded(exchange, user);
     const metasLater = exchange.countAsked('meta') + exchange.countAsked('allPerpMetas');
     assert.equal(metasLater, metas, 'the recorded table explains it');
@@ -123,7 +123,7 @@ test('one price of a unified account is confirmed by its spot balance, with tier
     const total = `${text.slice(0, -6)}.${text.slice(-6)}`;
     return { balances: [{ coin: 'USDC', token: 0, total, hold: value, entryNtl: '0.0' }] };
   };
-  const outcome = await exchange.want(accountOf(user));
+  const outcome = await exchange.readItem(accountOf(user));
   assert.equal(outcome.outcome, 'recorded', exchange.log.join());
   await untilRecorded(exchange, user);
 });
@@ -132,17 +132,17 @@ test('a position whose table no market has is passed on', async (t) => {
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-60.0', marginTiers: UNLISTED }], '9000000.0');
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
 });
 
 test('a position that is closed, and opened again with the tiers of its market, has these', async (t) => {
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0', marginTiers: FIFTY }], '9000000.0');
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0' }], '9000000.0');
   await exchange.advance(2_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
   await untilRecorded(exchange, user);
 });
 
@@ -150,7 +150,7 @@ test('a table that the exchange has changed is not taken for one of the position
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, [{ coin: 'BTC', szi: '-2.0' }], '9000000.0');
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const btc = exchange.truth.markets.markets.find(({ coin }) => coin === 'BTC');
   assert.ok(btc !== undefined);
   exchange.change([
@@ -166,7 +166,7 @@ test('a table that the exchange has changed is not taken for one of the position
     },
   ]);
   await exchange.advance(2_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
   await untilRecorded(exchange, user);
   assert.equal(exchange.ledger.markets.tierTables.count, 0);
 });
@@ -182,7 +182,7 @@ test('an isolated leg without a position is named, passed on, and read once', as
     return truth;
   };
   const metas = exchange.countAsked('meta') + exchange.countAsked('allPerpMetas');
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), 1);
   assert.equal(exchange.countAsked('meta') + exchange.countAsked('allPerpMetas'), metas);
   assert.deepEqual(exchange.feed.status().counters.mismatches, { isolatedLeg: 1 });
@@ -197,7 +197,7 @@ test('one wrong digit in the value of an account is no isolated leg', async (t) 
     truth.marginSummary.accountValue = `${truth.marginSummary.accountValue}000001`;
     return truth;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   const counted = Object.keys(exchange.feed.status().counters.mismatches);
   assert.deepEqual(counted, ['marginSummary.accountValue']);
 });

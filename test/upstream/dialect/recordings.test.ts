@@ -29,7 +29,7 @@ import { findCollateral } from '../../../src/upstream/dialect/collateral.ts';
 import { readDelegationsAnswer } from '../../../src/upstream/dialect/delegations-answer.ts';
 import { DialectError } from '../../../src/upstream/dialect/dialect.ts';
 import { directoryOfLedger } from '../../../src/upstream/dialect/market-directory.ts';
-import { isSameRatio } from '../../../src/upstream/dialect/ratio-texts.ts';
+import { isSameRatio } from '../../../src/upstream/dialect/same-ratio.ts';
 import { PROJECT, VECTORS } from '../../../tools/harness/paths.ts';
 
 interface Recording {

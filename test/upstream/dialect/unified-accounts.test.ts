@@ -80,7 +80,7 @@ test('a collateral on which two prices agree is recorded without a question abou
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '-2.0', ETH: '-30.0' });
   back(exchange, user, COLLATERAL);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.equal(recorded(exchange, user), COLLATERAL);
   assert.deepEqual(costOf(exchange, user), {
     ...{ clearinghouseState: 2, userAbstraction: 0, spotClearinghouseState: 0 },
@@ -93,7 +93,7 @@ test('an account of several millions that is asked for 20 times costs at most 3 
   hold(exchange, user, { BTC: '-200.0', ETH: '-3000.0' });
   back(exchange, user, 8_272_576_572_935);
   for (let count = 0; count < 20; count++) {
-    assert.equal((await exchange.want(accountOf(user), 10_000)).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user), 10_000)).outcome, 'recorded');
   }
   assert.ok(countReads(exchange, user) <= 3);
 });
@@ -103,7 +103,7 @@ test('an account that does not check costs at most 3 reads for 20 questions', as
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
   for (let count = 0; count < 20; count++) {
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   }
   assert.ok(countReads(exchange, user) <= 3, JSON.stringify(costOf(exchange, user)));
 });
@@ -112,15 +112,15 @@ test('an answer that is not recorded is shared for the time of the setting, and 
   const exchange = await followStanding(t, { settings: { sharedMs: FORWARD_KEEP_MS } });
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const first = countReads(exchange, user);
   await exchange.advance(FORWARD_KEEP_MS - 200);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   assert.equal(countReads(exchange, user), first);
-  await exchange.want(accountOf(user), 500);
+  await exchange.readItem(accountOf(user), 500);
   assert.equal(countReads(exchange, user), first + 1, 'its client wants a younger one');
   await exchange.advance(FORWARD_KEEP_MS);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   assert.equal(countReads(exchange, user), first + 2);
 });
 
@@ -128,10 +128,10 @@ test('an answer that is not recorded is shared for longer where the budget is sh
   const exchange = await followStanding(t, { budgetLeft: 100 });
   const [user] = findTraders(exchange.truth);
   exchange.fault = onAccount(contradictPrices);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const first = countReads(exchange, user);
   await exchange.advance(12_000);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   assert.equal(countReads(exchange, user), first);
 });
 
@@ -154,7 +154,7 @@ test('prices whose last digits are off still show the collateral to the milliont
     }
     return truth;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded', exchange.log.join());
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded', exchange.log.join());
   assert.equal(recorded(exchange, user), 1_234_567_891);
 });
 
@@ -165,7 +165,7 @@ test('prices of shorts show any collateral to the millionth, however they are ro
   for (let units = 1_234_567_800; units < 1_234_567_900; units++) {
     back(exchange, user, units);
     await exchange.advance(1_000);
-    assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
     assert.equal(recorded(exchange, user), units);
   }
 });
@@ -180,10 +180,10 @@ for (const form of ['plain', 'whole'] as const) {
       if (type === 'userAbstraction') return 'unifiedAccount';
       return type === 'spotClearinghouseState' ? spotOf(exchange, user)[form] : undefined;
     };
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
     assert.equal(recorded(exchange, user), COLLATERAL);
     const { spotClearinghouseState: spotReads } = costOf(exchange, user);
-    assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
     assert.equal(
       costOf(exchange, user)['spotClearinghouseState'],
       spotReads,
@@ -201,7 +201,7 @@ test('where no price shows the collateral, the spot balance of the same marks is
     if (type === 'userAbstraction') return 'unifiedAccount';
     return type === 'spotClearinghouseState' ? spotOf(exchange, user).whole : undefined;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.equal(recorded(exchange, user), COLLATERAL);
 });
 
@@ -219,7 +219,7 @@ test('where the marks move between all answers, no collateral is guessed', async
     exchange.change([{ type: 'marks', prices: { BTC: `${price}.0` } }]);
     return spot;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   assert.equal(recorded(exchange, user), 0);
   assert.ok(exchange.feed.status().counters.mismatches['collateral'] > 0);
 });
@@ -232,7 +232,7 @@ for (const mode of ['portfolioMargin', 'dexAbstraction']) {
       if (type === 'userAbstraction') return mode;
       return type === 'clearinghouseState' ? contradictPrices(truth) : undefined;
     };
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
     await exchange.advance(1_000);
     const { addresses, modes } = exchange.ledger;
     assert.equal(modes.find(addresses.find(user)), mode, 'the mode itself is recorded');
@@ -261,7 +261,7 @@ for (const [name, spot] of ODD_SPOTS) {
       if (type === 'spotClearinghouseState') return spot;
       return type === 'clearinghouseState' ? contradictPrices(truth) : undefined;
     };
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   });
 }
 
@@ -269,7 +269,7 @@ test('an account is passed on, and stays recorded, while its mode or spot balanc
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
   hold(exchange, user, { BTC: '-2.0' });
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   for (const missing of ['userAbstraction', 'spotClearinghouseState']) {
     back(exchange, user, COLLATERAL);
     exchange.fault = ({ type }) => {
@@ -277,8 +277,8 @@ test('an account is passed on, and stays recorded, while its mode or spot balanc
       return type === 'userAbstraction' ? 'unifiedAccount' : undefined;
     };
     await exchange.advance(2_000);
-    assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'upstream', missing);
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded', missing);
+    assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'upstream', missing);
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded', missing);
     assert.equal(recorded(exchange, user), 0, missing);
   }
   exchange.fault = ({ type }) => {
@@ -286,6 +286,6 @@ test('an account is passed on, and stays recorded, while its mode or spot balanc
     return type === 'spotClearinghouseState' ? spotOf(exchange, user).plain : undefined;
   };
   await exchange.advance(65_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
   assert.equal(recorded(exchange, user), COLLATERAL);
 });

@@ -61,7 +61,7 @@ function readRows(answer: ReturnType<typeof JSON.parse>): unknown {
 test('an account that is wanted is read, checked and recorded, with its time', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  const outcome = await exchange.want(accountOf(user));
+  const outcome = await exchange.readItem(accountOf(user));
   assert.deepEqual(outcome, { outcome: 'recorded', height: exchange.ledger.height });
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
   const time = accountTime(exchange.ledger, user, 0);
@@ -79,7 +79,7 @@ test('the first block makes the ledger partial, and what nobody wants stays unkn
 test('blocks carry the time of the exchange, and are an interval apart', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(5_000);
   const times = exchange.lines.map((line) => JSON.parse(line).time);
   assert.ok(times.length > 3);
@@ -94,12 +94,12 @@ test('blocks carry the time of the exchange, and are an interval apart', async (
 test('a known account is not read again for a client to whom its age does not matter', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const before = exchange.countAsked('clearinghouseState', formatAddress(user));
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), before);
   await exchange.advance(3_000);
-  const outcome = await exchange.want(accountOf(user), 1_000);
+  const outcome = await exchange.readItem(accountOf(user), 1_000);
   assert.equal(outcome.outcome, 'recorded');
   assert.ok(exchange.countAsked('clearinghouseState', formatAddress(user)) > before);
   assert.ok(exchange.now - accountTime(exchange.ledger, user, 0) <= 2_000);
@@ -108,7 +108,7 @@ test('a known account is not read again for a client to whom its age does not ma
 test('those who want an account at the same time share one reading', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  const outcomes = [1, 2, 3].map(() => exchange.feed.want(accountOf(user), 0, 'a key'));
+  const outcomes = [1, 2, 3].map(() => exchange.feed.readItem(accountOf(user), 0, 'a key'));
   await exchange.advance(1_000);
   const [first, ...others] = await Promise.all(outcomes);
   for (const other of others) assert.deepEqual(other, first);
@@ -124,13 +124,13 @@ test('the answer about another account is never recorded', async (t) => {
     reads++ % 2 === 0 ? exchange.answer({ ...question, user: formatAddress(other) }) : undefined,
   );
   for (let round = 0; round < 5; round++) {
-    await exchange.want(accountOf(user), 0);
+    await exchange.readItem(accountOf(user), 0);
     await exchange.advance(1_000);
     if (!isAccountKnown(exchange.ledger, user, 0)) continue;
     assert.notDeepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, other, 'truth'));
   }
   exchange.fault = () => undefined;
-  await exchange.want(accountOf(user), 0);
+  await exchange.readItem(accountOf(user), 0);
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
 });
 
@@ -143,7 +143,7 @@ test('an answer that contradicts itself once is asked for again', async (t) => {
     truth.assetPositions[0].position.marginUsed = '1.0';
     return truth;
   });
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
   assert.equal(exchange.feed.status().counters.mismatches['marginUsed'], 1);
   assert.match(exchange.log.join('\n'), /not recorded, marginUsed of \w+: got 1.0, expected /);
@@ -156,14 +156,14 @@ test("an account that our rules do not reproduce is the upstream's own answer", 
     truth.crossMaintenanceMarginUsed = '1.0';
     return truth;
   });
-  const outcome = await exchange.want(accountOf(user));
+  const outcome = await exchange.readItem(accountOf(user));
   assert.equal(outcome.outcome, 'upstream');
   const answer = outcome.outcome === 'upstream' ? JSON.parse(outcome.answer) : undefined;
   assert.equal(answer.crossMaintenanceMarginUsed, '1.0');
   assert.equal(isAccountKnown(exchange.ledger, user, 0), false);
 
   const before = exchange.countAsked('clearinghouseState', formatAddress(user));
-  assert.deepEqual(await exchange.want(accountOf(user)), outcome);
+  assert.deepEqual(await exchange.readItem(accountOf(user)), outcome);
   assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), before);
 });
 
@@ -175,23 +175,23 @@ test("the upstream's own answer is given on as it was written, to the last chara
     truth.crossMaintenanceMarginUsed = '1.0';
     return new AnswerText(JSON.stringify(truth).replace('{', extra));
   });
-  const outcome = await exchange.want(accountOf(user));
+  const outcome = await exchange.readItem(accountOf(user));
   assert.ok(outcome.outcome === 'upstream' && outcome.answer.startsWith(extra), String(outcome));
 });
 
 test('a recorded account that no longer checks counts as never read, until it does', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   exchange.fault = inAnswersAbout(user, (_question, truth) => {
     truth.crossMaintenanceMarginUsed = '1.0';
     return truth;
   });
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'upstream');
   assert.equal(accountTime(exchange.ledger, user, 0), 0);
   exchange.fault = () => undefined;
   await exchange.advance(1_100);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.ok(accountTime(exchange.ledger, user, 0) > 0);
 });
 
@@ -201,11 +201,11 @@ test('an old answer of a server that has stalled changes nothing', async (t) => 
   const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
   const old = exchange.answer(question);
   await exchange.advance(10_000);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const time = accountTime(exchange.ledger, user, 0);
   const rows = rowsOf(exchange, user, 'ledger');
   exchange.fault = inAnswersAbout(user, () => old);
-  await exchange.want(accountOf(user), 0);
+  await exchange.readItem(accountOf(user), 0);
   assert.equal(accountTime(exchange.ledger, user, 0), time);
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rows);
 });
@@ -216,7 +216,7 @@ test('what was read while the time had leapt is not given as new once it is righ
   exchange.fault = ({ type }, truth) =>
     type === 'clearinghouseState' ? { ...truth, time: truth.time + 240_000 } : undefined;
   await exchange.advance(25_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
   const time = accountTime(exchange.ledger, user, 0);
   assert.ok(time > exchange.truth.time);
   exchange.fault = () => undefined;
@@ -224,12 +224,12 @@ test('what was read while the time had leapt is not given as new once it is righ
   // Until the estimate of the time has forgotten the leap, and after that.
   for (let round = 0; round < 4; round++) {
     await exchange.advance(50_000);
-    const outcome = await exchange.want(accountOf(user), 1_000);
+    const outcome = await exchange.readItem(accountOf(user), 1_000);
     assert.deepEqual(outcome, { outcome: 'failed', reason, isSent: true });
   }
   assert.equal(exchange.log.filter((line) => line.includes(reason)).length, 1);
   await exchange.advance(60_000);
-  assert.equal((await exchange.want(accountOf(user), 1_000)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 1_000)).outcome, 'recorded');
   assert.ok(accountTime(exchange.ledger, user, 0) > time);
 });
 
@@ -237,7 +237,7 @@ test('an older answer does not fail who asked if a newer one was pushed meanwhil
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
   const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(5_000);
   const old = exchange.answer(question);
   await exchange.advance(5_000);
@@ -247,16 +247,16 @@ test('an older answer does not fail who asked if a newer one was pushed meanwhil
     exchange.handler?.message('clearinghouseState', data);
     return old;
   });
-  await exchange.want(accountOf(user), 0);
+  await exchange.readItem(accountOf(user), 0);
   await exchange.advance(5_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
 });
 
 test('an answer of time 0 is refused for its time, in one line', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
   exchange.fault = inAnswersAbout(user, (_question, truth) => ({ ...truth, time: 0 }));
-  const outcome = await exchange.want(accountOf(user));
+  const outcome = await exchange.readItem(accountOf(user));
   const reason = 'time: got 0, expected a whole number from 1 to';
   assert.ok(outcome.outcome === 'failed' && outcome.reason.startsWith(reason), String(outcome));
   assert.equal(exchange.log.filter((line) => line.includes(reason)).length, 1);
@@ -270,7 +270,7 @@ test('an answer from the future is not believed', async (t) => {
   exchange.fault = inAnswersAbout(user, (_question, truth) =>
     reads++ === 0 ? { ...truth, time: truth.time + 200_000 } : undefined,
   );
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.ok(accountTime(exchange.ledger, user, 0) <= exchange.truth.time);
   assert.ok(exchange.ledger.time <= exchange.truth.time);
 });
@@ -284,9 +284,9 @@ for (const kind of ['network', 'timeout', 'server', 'malformed', 'refused', 'dow
     });
     const isSent = kind === 'down' ? {} : { isSent: true };
     const expected = { outcome: 'failed', reason: 'as the test wants', ...isSent };
-    assert.deepEqual(await exchange.want(accountOf(user)), expected);
+    assert.deepEqual(await exchange.readItem(accountOf(user)), expected);
     exchange.fault = () => undefined;
-    assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+    assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   });
 }
 
@@ -297,7 +297,7 @@ test('a spent budget is told with the time after which to ask again', async (t) 
     throw new UpstreamError('busy', 'spent', { retryAfterMs: 12_300 });
   });
   const expected = { outcome: 'busy', reason: 'spent', retryAfterSeconds: 13 };
-  assert.deepEqual(await exchange.want(accountOf(user)), expected);
+  assert.deepEqual(await exchange.readItem(accountOf(user)), expected);
 });
 
 test('answers of a wrong shape fail, and end nothing', async (t) => {
@@ -308,14 +308,14 @@ test('answers of a wrong shape fail, and end nothing', async (t) => {
       question['user'] === formatAddress(user) || question.type !== 'clearinghouseState'
         ? wrong
         : undefined;
-    const outcome = await exchange.want(accountOf(user));
+    const outcome = await exchange.readItem(accountOf(user));
     assert.equal(outcome.outcome, 'failed', JSON.stringify(wrong));
     await exchange.advance(61_000);
   }
   exchange.fault = () => undefined;
   // Markets that could not be read are not tried again at once.
   await exchange.advance(3_000);
-  assert.equal((await exchange.want(accountOf(user), 0)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 0)).outcome, 'recorded');
 });
 
 test('a dex that cannot be read leaves the others as they are', async (t) => {
@@ -327,7 +327,7 @@ test('a dex that cannot be read leaves the others as they are', async (t) => {
   };
   await exchange.start();
   const [user] = findTraders(exchange.truth);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.ok(exchange.log.some((line) => /allPerpMetas\[\d\] is not listed here: /.test(line)));
 });
 
@@ -384,7 +384,7 @@ test('markets that cannot be read are asked for less and less often', async (t) 
   exchange.fault = ({ type }) => (type === 'perpDexs' ? [null, null] : undefined);
   const [user] = findTraders(exchange.truth);
   for (let second = 0; second < 120; second++) {
-    await exchange.want(accountOf(user), 0);
+    await exchange.readItem(accountOf(user), 0);
     await exchange.advance(1_000);
   }
   assert.ok(exchange.countAsked('perpDexs') < 20, `${exchange.countAsked('perpDexs')} times`);
@@ -402,7 +402,7 @@ test('an event that the ledger refuses is left out, and the rest is recorded', a
     if (index === -1) return undefined;
     return new BlockError({ height, index }, new Refusal('user', 'it', 'another one'));
   };
-  const wanted = [user, other].map((one) => exchange.feed.want(accountOf(one), 0, 'a key'));
+  const wanted = [user, other].map((one) => exchange.feed.readItem(accountOf(one), 0, 'a key'));
   await exchange.advance(2_000);
   const [refused, recorded] = await Promise.all(wanted);
   assert.equal(refused.outcome, 'failed');
@@ -414,7 +414,7 @@ test('delegations are recorded, an empty list too, and only if two answers agree
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
   const item = { kind: 'delegations', user: formatAddress(user) } as const;
-  assert.equal((await exchange.want(item)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(item)).outcome, 'recorded');
   const question = { type: 'delegations', user: item.user };
   assert.equal(answerQuestion(exchange.ledger, question), answerQuestion(exchange.truth, question));
   assert.equal(exchange.countAsked('delegations', item.user), 2);
@@ -423,7 +423,7 @@ test('delegations are recorded, an empty list too, and only if two answers agree
 test('an account is read again when its age reaches the sweep, and its time advances', async (t) => {
   const exchange = await follow(t, { settings: { sweepMs: 10_000 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const time = accountTime(exchange.ledger, user, 0);
   await exchange.advance(15_000);
   assert.ok(accountTime(exchange.ledger, user, 0) >= time + 9_000);
@@ -433,7 +433,7 @@ test('an account is read again when its age reaches the sweep, and its time adva
 test('an account that nobody asks for is no longer read, and asking wakes it', async (t) => {
   const exchange = await follow(t, { settings: { sweepMs: 5_000, forgetMs: 20_000 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(60_000);
   const forgotten = accountTime(exchange.ledger, user, 0);
   assert.ok(exchange.now - forgotten > 20_000);
@@ -445,7 +445,7 @@ test('an account that nobody asks for is no longer read, and asking wakes it', a
 test('a follower goes on with the accounts that an earlier one has read', async (t) => {
   const first = await follow(t);
   const [user] = findTraders(first.truth);
-  await first.want(accountOf(user));
+  await first.readItem(accountOf(user));
   await first.stop();
   const { ledger, lines, simulator, clock } = first;
   const time = accountTime(ledger, user, 0);
@@ -459,7 +459,7 @@ test('a trade has the account read, at once and not again', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
   const name = formatAddress(user);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(5_000);
   const before = exchange.countAsked('clearinghouseState', name);
   const users = [name.toUpperCase().replace('0X', '0x'), formatAddress(user)];
@@ -477,7 +477,7 @@ test('a trade has the account read, at once and not again', async (t) => {
 test('after a full hour accounts with positions are read again', async (t) => {
   const exchange = await follow(t, { settings: { sweepMs: 86_400_000, forgetMs: 86_400_000 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(2_000);
   exchange.hasBlocks = false;
   const before = exchange.countAsked('clearinghouseState', formatAddress(user));
@@ -495,7 +495,7 @@ test('after a full hour accounts with positions are read again', async (t) => {
 test('the users who are asked for most are subscribed to, and what is pushed is recorded', async (t) => {
   const exchange = await follow(t, { settings: { usersMax: 1 } });
   const [user, other] = findTraders(exchange.truth);
-  for (const one of [user, other]) await exchange.want(accountOf(one));
+  for (const one of [user, other]) await exchange.readItem(accountOf(one));
   exchange.feed.noteInterest([{ item: accountOf(other), count: 50, keyId: 'a' }]);
   exchange.handler?.opened();
   await exchange.advance(2_500);
@@ -507,14 +507,14 @@ test('the users who are asked for most are subscribed to, and what is pushed is 
   const state = exchange.answer(question);
   const data = { user: formatAddress(other), dex: '', clearinghouseState: state };
   exchange.handler?.message('clearinghouseState', data);
-  await exchange.want(accountOf(other), 1_000);
+  await exchange.readItem(accountOf(other), 1_000);
   assert.ok(accountTime(exchange.ledger, other, 0) >= state.time);
 });
 
 test('pushed states that change nothing are recorded twice a minute, and when a client wants one', async (t) => {
   const exchange = await follow(t, { settings: { usersMax: 1 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   exchange.hasBlocks = false;
   const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
   const state = exchange.answer(question);
@@ -529,7 +529,7 @@ test('pushed states that change nothing are recorded twice a minute, and when a 
   await exchange.advance(2_000);
   const read = exchange.countAsked('clearinghouseState', formatAddress(user));
   assert.equal(await timeAfter(2_000), first);
-  assert.equal((await exchange.want(accountOf(user), 1_500)).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user), 1_500)).outcome, 'recorded');
   assert.equal(accountTime(exchange.ledger, user, 0) - state.time, 2_000);
   assert.equal(exchange.countAsked('clearinghouseState', formatAddress(user)), read);
   await exchange.advance(31_000);
@@ -539,7 +539,7 @@ test('pushed states that change nothing are recorded twice a minute, and when a 
 test('a pushed state is recorded for the user that it names, and no other', async (t) => {
   const exchange = await follow(t, { settings: { usersMax: 1 } });
   const [user, other] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(2_000);
   const rows = rowsOf(exchange, user, 'ledger');
   const question = { type: 'clearinghouseState', user: formatAddress(other), dex: '' };
@@ -591,7 +591,7 @@ test('pushed messages of any shape end nothing', async (t) => {
   }
   await exchange.advance(1_000);
   const [user] = findTraders(exchange.truth);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
 });
 
 test('the lines of the push connection are bounded as all others are', async (t) => {
@@ -607,7 +607,7 @@ test('the lines of the push connection are bounded as all others are', async (t)
 test('marks that are pushed are recorded, and then not asked for', async (t) => {
   const exchange = await follow(t, { settings: { marksEveryMs: 0 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   for (let round = 0; round < 3; round++) {
     exchange.handler?.message('fastAssetCtxs', { BTC: { markPx: String(70_000 + round) } });
     await exchange.advance(1_000);
@@ -640,7 +640,7 @@ test('marks without a position are recorded once a minute, those of a position a
   exchange.handler?.message('fastAssetCtxs', { [held]: { markPx: '77' } });
   await exchange.advance(2_000);
   assert.equal(markOf(exchange, held), first);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   const index = exchange.ledger.markets.findMarket(held) ?? -1;
   const unit = 10 ** exchange.ledger.markets.markets[index].priceDecimals;
   assert.equal(markOf(exchange, held), 77 * unit);
@@ -678,7 +678,7 @@ test('without any other source, marks come from the accounts that are read', asy
   };
   await exchange.start();
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), toldRowsOf(exchange, user));
   assert.ok(exchange.ledger.markets.markets.length > 0);
   await exchange.until(() => exchange.feed.status().ages.marks !== null);
@@ -736,7 +736,7 @@ test('the age of marks is that of the oldest that is needed', async (t) => {
 test('the follower says what it is about, and never where the upstream is in full', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(5_000);
   const status = exchange.feed.status();
   assert.equal(status.upstream, 'http://exchange');
@@ -748,7 +748,7 @@ test('the follower says what it is about, and never where the upstream is in ful
 test('when the upstream is gone, ages grow, and the follower recovers by itself', async (t) => {
   const exchange = await follow(t, { settings: { sweepMs: 5_000 } });
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   exchange.fault = () => {
     throw new UpstreamError('network', 'connect ECONNREFUSED');
   };
@@ -766,7 +766,7 @@ test('when the upstream is gone, ages grow, and the follower recovers by itself'
 test('markets are listed in the order of the exchange, on every dex', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(2_000);
   assert.ok(exchange.truth.markets.dexes.length > 1);
   for (const { name: dex } of exchange.truth.markets.dexes) {
@@ -808,7 +808,7 @@ for (const isPushed of [false, true]) {
         // Markets are read again for an account that names unknown ones; marks are not due then.
         const [user] = findTraders(exchange.truth);
         await exchange.advance(3_500);
-        if (isPushed) await exchange.want(accountOf(user, late), 0);
+        if (isPushed) await exchange.readItem(accountOf(user, late), 0);
       }
       await exchange.advance(1_000);
       if (isPushed) push(['BTC', coins.at(-1) ?? '']);
@@ -840,19 +840,19 @@ test('an account that came before the markets is recorded soon after they can be
     }
     return undefined;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   // Long enough for whoever reads markets at an interval to wait for a minute.
   await exchange.advance(120_000);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'upstream');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'upstream');
   isGone = false;
   await exchange.advance(3_000);
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
 });
 
 test('a trade that cannot be read has all accounts read, since it may be of any', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await exchange.advance(5_000);
   const coins = exchange.subscriptions.filter(({ type }) => type === 'trades');
   assert.ok(coins.length > 0);
@@ -874,7 +874,7 @@ test('a secret that the server repeats in its answers reaches no client and no r
     return truth;
   };
   await exchange.advance(65_000);
-  const outcome = JSON.stringify(await exchange.want(accountOf(user)));
+  const outcome = JSON.stringify(await exchange.readItem(accountOf(user)));
   const status = JSON.stringify(exchange.feed.status());
   assert.deepEqual([outcome.includes(SECRET), outcome.includes('/***/info')], [false, true]);
   assert.deepEqual([status.includes(SECRET), status.includes('/***/info')], [false, true]);
@@ -896,7 +896,7 @@ test('two answers about others, with a true one between them, are not believed',
     for (const { position } of truth.assetPositions) position.liquidationPx = '1.0';
     return truth;
   };
-  assert.equal((await exchange.want(accountOf(user))).outcome, 'recorded');
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
   assert.deepEqual(rowsOf(exchange, user, 'ledger'), rowsOf(exchange, user, 'truth'));
   assert.deepEqual(answers, []);
 });
@@ -916,7 +916,9 @@ test('a question about a coin that the exchange does not list is refused without
 test('an account is read for all keys that want it, so that the first of them to have its turn gets it', async (t) => {
   const exchange = await follow(t);
   const [user] = findTraders(exchange.truth);
-  const wanted = ['one', 'other', 'one'].map((key) => exchange.feed.want(accountOf(user), 0, key));
+  const wanted = ['one', 'other', 'one'].map((key) =>
+    exchange.feed.readItem(accountOf(user), 0, key),
+  );
   await exchange.advance(1_000);
   for (const { outcome } of await Promise.all(wanted)) assert.equal(outcome, 'recorded');
   const named = formatAddress(user);
@@ -924,5 +926,6 @@ test('an account is read for all keys that want it, so that the first of them to
     ({ question, priority }) => question['user'] === named && priority === 'asked',
   );
   assert.ok(reads.length > 0);
-  for (const { asking } of reads) assert.deepEqual([...(asking?.keyIds ?? [])], ['one', 'other']);
+  for (const { waitingKeys } of reads)
+    assert.deepEqual([...(waitingKeys?.keyIds ?? [])], ['one', 'other']);
 });

@@ -15,7 +15,7 @@ import { FIRST_ACCOUNT } from '../../../src/state/addresses.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State, type StateView } from '../../../src/state/state.ts';
 import * as column from '../../../src/state/tables/columns.ts';
-import type { WantedItem, WantedOutcome } from '../../../src/upstream/channel/wanted.ts';
+import type { FollowedItem, ItemOutcome } from '../../../src/upstream/channel/follower-client.ts';
 import type { LeftOut } from '../../../src/upstream/client/push/left-out-subscriptions.ts';
 import type { PushHandler } from '../../../src/upstream/client/push/upstream-push.ts';
 import type { UpstreamSubscription } from '../../../src/upstream/client/push/upstream-subscription.ts';
@@ -52,7 +52,7 @@ export interface Asked {
   readonly priority: AskOptions['priority'];
   readonly atMs: number;
   /** For whom; more keys may join. */
-  readonly asking: AskOptions['asking'];
+  readonly waitingKeys: AskOptions['waitingKeys'];
 }
 
 export interface ExchangeChoice {
@@ -168,8 +168,8 @@ export class FollowedExchange {
     return this.simulator.state;
   }
 
-  async #ask(question: QuestionBody, { priority, asking }: AskOptions): Promise<Json> {
-    this.asked.push({ question, priority, atMs: this.clock.nowMs(), asking });
+  async #ask(question: QuestionBody, { priority, waitingKeys }: AskOptions): Promise<Json> {
+    this.asked.push({ question, priority, atMs: this.clock.nowMs(), waitingKeys });
     await nextTurn();
     const truth = this.answer(question);
     this.told.set(`${question['user']}@${truth?.time}`, truth);
@@ -234,17 +234,17 @@ export class FollowedExchange {
     assert.ok(isTrue(), `not within ${msMax} ms; the log: ${this.log.join('\n')}`);
   }
 
-  async want(
-    item: WantedItem,
+  async readItem(
+    item: FollowedItem,
     maxAgeMs = Number.POSITIVE_INFINITY,
     keyId = 'a key',
-  ): Promise<WantedOutcome> {
-    let outcome: WantedOutcome | undefined;
-    void this.feed.want(item, maxAgeMs, keyId).then((result) => {
+  ): Promise<ItemOutcome> {
+    let outcome: ItemOutcome | undefined;
+    void this.feed.readItem(item, maxAgeMs, keyId).then((result) => {
       outcome = result;
     });
     await this.until(() => outcome !== undefined);
-    return outcome as unknown as WantedOutcome;
+    return outcome as unknown as ItemOutcome;
   }
 
   async start(): Promise<void> {
@@ -302,6 +302,6 @@ export function findTraders(state: StateView, positions = 2): Address[] {
   return traders;
 }
 
-export function accountOf(user: Address, dex = ''): WantedItem {
+export function accountOf(user: Address, dex = ''): FollowedItem {
   return { kind: 'account', user: formatAddress(user), dex };
 }

@@ -100,7 +100,7 @@ test('odd elements keep their places and are named, the rest works', async (t) =
   await exchange.start();
   const { ledger } = exchange;
   const [user] = findTraders(exchange.truth);
-  const want = await exchange.want(accountOf(user));
+  const want = await exchange.readItem(accountOf(user));
   assert.equal(want.outcome, 'recorded');
   assert.deepEqual(ask(ledger, 'meta').universe.slice(0, odd.length), odd);
   assert.deepEqual(ask(ledger, 'perpDexs').slice(0, 4), [null, null, 7, { name: 7 }]);

@@ -35,7 +35,7 @@ for (const isProven of [false, true]) {
     t.after(() => exchange.stop());
     await exchange.start();
     const [user] = findTraders(exchange.truth);
-    await exchange.want(accountOf(user));
+    await exchange.readItem(accountOf(user));
     const subscription = { type: 'trades', coin: 'BTC' };
     exchange.leftOut.push({ subscription, reason: 'closed with 1006', isProven });
     exchange.handler?.opened();

@@ -219,7 +219,7 @@ test('without an interval all marks are recorded as they come', () => {
 
 test('marks of markets with a position are recorded as they come, without the others', () => {
   const { ledger, pending } = createWithMarkets();
-  pending.marks.setHeld(new Set(['A']));
+  pending.marks.setPositionCoins(new Set(['A']));
   write(ledger, pending);
   pending.setPrices(
     new Map([
@@ -229,7 +229,7 @@ test('marks of markets with a position are recorded as they come, without the ot
   );
   assert.ok(pending.isDue(ledger, NOON));
   assert.deepEqual(write(ledger, pending), [marks('A')]);
-  pending.marks.setHeld(new Set(['B']));
+  pending.marks.setPositionCoins(new Set(['B']));
   assert.deepEqual(write(ledger, pending), [marks('B')]);
   pending.setPrices(new Map([['A', 1_030_000]]));
   assert.equal(write(ledger, pending), undefined);

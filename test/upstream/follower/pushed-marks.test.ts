@@ -78,7 +78,7 @@ test('ten minutes of fast marks by push ask for none, from the start on', async 
   await open(exchange);
   await exchange.start();
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   for (let second = 0; second < 600; second++) await pushSecond(exchange);
   assert.equal(exchange.countAsked(QUESTION), 0);
   const { marks } = exchange.feed.status().ages;
@@ -90,7 +90,7 @@ test('ten minutes of slow marks by push ask for none after the first frame', asy
   await openSlow(exchange);
   await exchange.start();
   const [user] = findTraders(exchange.truth);
-  await exchange.want(accountOf(user));
+  await exchange.readItem(accountOf(user));
   await pushSlow(exchange);
   const before = exchange.countAsked(QUESTION);
   for (let frame = 0; frame < 45; frame++) await pushSlow(exchange);

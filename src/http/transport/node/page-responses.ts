@@ -2,7 +2,7 @@
 
 import type { RequestError } from '../../../info/request-error.ts';
 import type { LiveState } from '../../../replica/live-state.ts';
-import type { WantedClient } from '../../../upstream/channel/wanted.ts';
+import type { FollowerClient } from '../../../upstream/channel/follower-client.ts';
 import type { PastHealth } from '../../answering/past-answers.ts';
 import { NOT_FOUND, type PageRoute } from '../../message/router.ts';
 import { findAsset, loadDashboard } from '../../pages/dashboard.ts';
@@ -21,7 +21,7 @@ export interface PageParts {
   readonly live: LiveState;
   readonly answers: { describePast(): PastHealth };
   /** Asks the follower to read accounts; undefined without a follower. */
-  readonly wanted?: WantedClient | undefined;
+  readonly follower?: FollowerClient | undefined;
   /** The last report about the disk of the data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly settings: Pick<HttpSettings, 'explorerUrl'>;
@@ -61,11 +61,11 @@ export class PageResponses {
   }
 
   async #sendHealth({ response }: HttpExchange): Promise<void> {
-    const { live, answers, wanted, readDisk, settings } = this.#parts;
+    const { live, answers, follower, readDisk, settings } = this.#parts;
     const { explorerUrl } = settings;
     const disk = readDisk?.();
     const health: ServiceHealth = {
-      ...(await readHealth(live, wanted, Date.now())),
+      ...(await readHealth(live, follower, Date.now())),
       ...answers.describePast(),
       ...(disk === undefined ? {} : { disk }),
       ...(explorerUrl === undefined ? {} : { explorerUrl }),

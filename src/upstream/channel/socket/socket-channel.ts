@@ -10,26 +10,26 @@ import type { QuestionBody } from '../../../info/question.ts';
 import { withShortPath } from '../../../ledger/embedded/socket-path.ts';
 import {
   ABSENT_MS_MAX,
+  type FollowerChannel,
   OUTCOME_MS_MAX,
   REACH_AGAIN_MS,
-  type WantedChannel,
-} from '../port-client.ts';
-import { StatusReport } from '../status-report.ts';
+} from '../channel-client.ts';
+import {
+  busy,
+  type FollowerRequest,
+  itemRequest,
+  readForwardOutcome,
+  readItemOutcome,
+} from '../channel-messages.ts';
 import type {
+  FollowedItem,
+  FollowerBusy,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantBusy,
-  WantedItem,
-  WantedOutcome,
-} from '../wanted.ts';
-import {
-  busy,
-  readForwardOutcome,
-  readWantedOutcome,
-  type WantedRequest,
-  wantRequest,
-} from '../wanted-messages.ts';
+  ItemOutcome,
+} from '../follower-client.ts';
+import { StatusReport } from '../status-report.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
 /**
@@ -48,17 +48,17 @@ const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the e
 const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
 
 /** An outcome before its form is checked, and the bytes that came with it. */
-interface CameOutcome {
+interface ReceivedOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;
 }
 
 interface Pending {
-  readonly request: WantedRequest;
-  settle(came: CameOutcome): void;
+  readonly request: FollowerRequest;
+  settle(came: ReceivedOutcome): void;
 }
 
-export class SocketChannel implements WantedChannel {
+export class SocketChannel implements FollowerChannel {
   readonly #folder: string;
   readonly #pending = new Map<number, Pending>();
   readonly #report = new StatusReport();
@@ -74,8 +74,8 @@ export class SocketChannel implements WantedChannel {
     this.#folder = folder;
   }
 
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
-    return readWantedOutcome((await this.#ask(wantRequest(item, maxAgeMs, keyId))).outcome);
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
+    return readItemOutcome((await this.#ask(itemRequest(item, maxAgeMs, keyId))).outcome);
   }
 
   async forward(forward: QuestionBody, keyId: string): Promise<ForwardOutcome> {
@@ -83,7 +83,7 @@ export class SocketChannel implements WantedChannel {
     return readForwardOutcome(outcome, bytes);
   }
 
-  #ask(request: WantedRequest): Promise<CameOutcome> {
+  #ask(request: FollowerRequest): Promise<ReceivedOutcome> {
     this.#connect();
     if (this.#isClosed || this.#isAbsent) return Promise.resolve({ outcome: NO_FOLLOWER });
     const id = this.#idNext++;
@@ -92,7 +92,7 @@ export class SocketChannel implements WantedChannel {
         () => this.#settle(id, { outcome: NO_OUTCOME_IN_TIME }),
         OUTCOME_MS_MAX,
       );
-      const settle = (came: CameOutcome) => {
+      const settle = (came: ReceivedOutcome) => {
         clearTimeout(timer);
         resolve(came);
       };
@@ -107,14 +107,14 @@ export class SocketChannel implements WantedChannel {
     return sinceMs !== undefined && performance.now() - sinceMs > ABSENT_MS_MAX;
   }
 
-  #settle(id: unknown, came: CameOutcome): void {
+  #settle(id: unknown, came: ReceivedOutcome): void {
     if (typeof id !== 'number') return;
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     pending?.settle(came);
   }
 
-  #settleAll(outcome: WantBusy): void {
+  #settleAll(outcome: FollowerBusy): void {
     for (const id of this.#pending.keys()) this.#settle(id, { outcome });
   }
 

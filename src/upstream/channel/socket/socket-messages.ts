@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net';
 import { isJsonObject, type JsonObject } from '../../../events/fields.ts';
-import { parseWantedMessage } from '../wanted-messages.ts';
+import { parseChannelMessage } from '../channel-messages.ts';
 
 /** The socket's name in the folder of the ledger. */
 export const SOCKET_NAME = 'wanted.sock';
@@ -67,7 +67,7 @@ class MessageReader {
     if (this.#lineBytes > this.#options.lineBytesMax) return undefined;
     this.#line.push(part);
     if (end === -1) return part.length;
-    const message = parseWantedMessage(Buffer.concat(this.#line).toString());
+    const message = parseChannelMessage(Buffer.concat(this.#line).toString());
     this.#line = [];
     this.#lineBytes = 0;
     return this.#start(message) ? part.length + 1 : undefined;

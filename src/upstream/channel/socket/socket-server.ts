@@ -8,17 +8,17 @@ import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import type { JsonObject } from '../../../events/fields.ts';
 import { withShortPath } from '../../../ledger/embedded/socket-path.ts';
-import { IN_FLIGHT_MAX } from '../port-client.ts';
-import type { WantedHandler, WantedServer } from '../wanted.ts';
+import { IN_FLIGHT_MAX } from '../channel-client.ts';
 import {
   busy,
+  type FollowerRequest,
   handleRequest,
   readInterests,
   readRequest,
   type SentOutcome,
   splitOutcome,
-  type WantedRequest,
-} from '../wanted-messages.ts';
+} from '../channel-messages.ts';
+import type { FollowerHandler, FollowerServer } from '../follower-client.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
 /** How often the follower sends its report to all clients. */
@@ -29,10 +29,10 @@ const LINE_BYTES_MAX = 1 << 20;
 const UNREAD_BYTES_MAX = 1 << 26;
 
 /** Listens in the folder of the ledger. The socket of an earlier follower is replaced. */
-export async function listenOnWantedSocket(
+export async function listenOnFollowerSocket(
   folder: string,
-  handler: WantedHandler,
-): Promise<WantedServer> {
+  handler: FollowerHandler,
+): Promise<FollowerServer> {
   const clients = new Set<Socket>();
   const server = createServer((socket) => serveClient(socket, handler, clients));
   const file = path.join(folder, SOCKET_NAME);
@@ -67,7 +67,7 @@ function listenAt(server: Server, socketPath: string): Promise<void> {
   });
 }
 
-function serveClient(socket: Socket, handler: WantedHandler, clients: Set<Socket>): void {
+function serveClient(socket: Socket, handler: FollowerHandler, clients: Set<Socket>): void {
   const requests = new ClientRequests(socket, handler);
   clients.add(socket);
   // The client notices that the connection is closed, and connects again.
@@ -80,7 +80,7 @@ function serveClient(socket: Socket, handler: WantedHandler, clients: Set<Socket
   writeSocketMessage(socket, { status: handler.status() });
 }
 
-function report(handler: WantedHandler, clients: ReadonlySet<Socket>): void {
+function report(handler: FollowerHandler, clients: ReadonlySet<Socket>): void {
   if (clients.size === 0) return;
   const message = { status: handler.status() };
   for (const socket of clients) {
@@ -91,7 +91,7 @@ function report(handler: WantedHandler, clients: ReadonlySet<Socket>): void {
 
 class ClientRequests {
   readonly #socket: Socket;
-  readonly #handler: WantedHandler;
+  readonly #handler: FollowerHandler;
   #inFlight = 0;
   /**
    * The last long answer. Long answers are sent one after the other, so that short messages can be
@@ -100,7 +100,7 @@ class ClientRequests {
   #lastSent: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
 
-  constructor(socket: Socket, handler: WantedHandler) {
+  constructor(socket: Socket, handler: FollowerHandler) {
     this.#socket = socket;
     this.#handler = handler;
   }
@@ -111,7 +111,7 @@ class ClientRequests {
     else this.#handler.noteInterest(readInterests(message));
   }
 
-  async #answer(id: unknown, request: WantedRequest): Promise<void> {
+  async #answer(id: unknown, request: FollowerRequest): Promise<void> {
     if (this.#inFlight >= IN_FLIGHT_MAX) {
       this.#send(id, { outcome: busy('too many questions are in flight') });
       return;

@@ -9,13 +9,13 @@ const BYTES_MAX = 32 << 20;
  * An answer that is passed on without parsing. `rows` is the number of rows, if the answer is a
  * list.
  */
-export interface PassedAnswer {
+export interface RawAnswer {
   readonly bytes: Buffer;
   readonly rows: number | undefined;
 }
 
 interface CachedAnswer {
-  readonly answer: PassedAnswer;
+  readonly answer: RawAnswer;
   readonly untilMs: number;
 }
 
@@ -35,12 +35,12 @@ export class AnswerCache {
     return this.#answers.size;
   }
 
-  get(question: string): PassedAnswer | undefined {
+  get(question: string): RawAnswer | undefined {
     this.#evict();
     return this.#answers.get(question)?.answer;
   }
 
-  set(question: string, answer: PassedAnswer): void {
+  set(question: string, answer: RawAnswer): void {
     if (this.#ttlMs === 0) return;
     this.#delete(question);
     this.#answers.set(question, { answer, untilMs: this.#clock.nowMs() + this.#ttlMs });

@@ -1,15 +1,15 @@
 /** A question that waits or is in flight, and all callers that wait for its answer. */
 
-import type { Asking } from '../asking.ts';
 import { isForClient, type Priority } from '../limits/priority.ts';
 import type { Ticket, WaitingRequest } from '../limits/upstream-budget.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import type { WaitingKeys } from '../waiting-keys.ts';
 import type { UpstreamAnswer } from './upstream-answer.ts';
 
 /** A caller that waits for the answer. */
 export interface Reader {
   readonly priority: Priority;
-  readonly asking?: Asking | undefined;
+  readonly waitingKeys?: WaitingKeys | undefined;
   resolve(answer: UpstreamAnswer): void;
   reject(error: Error): void;
 }
@@ -50,16 +50,19 @@ export class SharedRead implements WaitingRequest {
 
   /** The keys of all waiting callers; undefined if the read is for no key. */
   get keyIds(): readonly string[] | undefined {
-    const keyIds = [...this.#readers].flatMap(({ asking }) => [...(asking?.keyIds ?? [])]);
+    const keyIds = [...this.#readers].flatMap(({ waitingKeys }) => [
+      ...(waitingKeys?.keyIds ?? []),
+    ]);
     return keyIds.length === 0 ? undefined : keyIds;
   }
 
   /** Notes that the upstream has charged for the question, or may have. */
   noteSent(): void {
-    for (const { asking } of this.#readers) if (asking !== undefined) asking.isSent = true;
+    for (const { waitingKeys } of this.#readers)
+      if (waitingKeys !== undefined) waitingKeys.isSent = true;
   }
 
-  get isWanted(): boolean {
+  get hasReaders(): boolean {
     return this.#readers.size > 0;
   }
 

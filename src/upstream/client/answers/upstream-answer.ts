@@ -42,7 +42,7 @@ export class UpstreamAnswer {
 }
 
 /** Whether the response shows that the upstream itself, and not only a proxy, reads requests. */
-export function showsLife({ status }: HttpResponse): boolean {
+export function isUpstreamAlive({ status }: HttpResponse): boolean {
   return !GATEWAY_STATUSES.includes(status);
 }
 
@@ -54,7 +54,7 @@ export function readUpstreamAnswer(
   const { body } = response;
   const refusal = refuseHead(response, address);
   if (refusal !== undefined) return refusal;
-  if (address.isRepeatedIn(body)) return REPEATS_KEY;
+  if (address.containsKey(body)) return REPEATS_KEY;
   try {
     const bytes = requireText(body);
     const value = parseUpstreamJson(bytes.toString());
@@ -79,7 +79,7 @@ export async function checkUpstreamAnswer(
     let from = 0;
     let isRepeating = false;
     const look = () => {
-      isRepeating ||= address.isRepeatedIn(bytes, from, from + STEP_BYTES);
+      isRepeating ||= address.containsKey(bytes, from, from + STEP_BYTES);
       from += STEP_BYTES;
       return isRepeating || scan.advance(STEP_BYTES);
     };

@@ -4,7 +4,7 @@
  * hidden.
  */
 
-import { isInFixedWord } from './fixed-words.ts';
+import { isInNeverHiddenWord } from './never-hidden-words.ts';
 
 /** Shorter parts of a path, such as "info" and "v1", are not secret, and occur in any text. */
 const PIECE_LENGTH = 6;
@@ -61,10 +61,10 @@ export class UpstreamSecrets {
 
   /** A text of ours that may quote the upstream: fixed words of our messages are not hidden. */
   hideInOwn(text: string): string {
-    return this.#hide(text, isInFixedWord);
+    return this.#hide(text, isInNeverHiddenWord);
   }
 
-  #hide(text: string, isShown: typeof isInFixedWord): string {
+  #hide(text: string, isShown: typeof isInNeverHiddenWord): string {
     if (this.#pieces.size === 0 || text.length < PIECE_LENGTH) return text;
     const { text: plain, starts, ends } = unescapeWhole(text);
     let shown = '';

@@ -52,14 +52,14 @@ export interface Ticket {
 }
 
 /** The weight that a request needs, and its priority and keys. */
-export interface WantedWeight extends Keyed {
+export interface WeightRequest extends Keyed {
   readonly priority: Priority;
   /** The maximum weight that the request can cost. */
   readonly weight: number;
 }
 
 /** A request that waits until it may be sent. */
-export interface WaitingRequest extends WantedWeight {
+export interface WaitingRequest extends WeightRequest {
   priority: Priority;
   /** Called when the request may be sent. */
   granted(ticket: Ticket): void;
@@ -71,7 +71,7 @@ export interface WaitingRequest extends WantedWeight {
  * The two parts of the budget: forwarded questions, and all other requests. Neither part uses the
  * weight and the connections of the other.
  */
-interface Side {
+interface BudgetPart {
   readonly limit: number;
   readonly places: number;
   readonly usage: WindowUsage;
@@ -79,22 +79,26 @@ interface Side {
   inFlight: number;
 }
 
-function createSide(limit: number, places: number): Side {
+function createPart(limit: number, places: number): BudgetPart {
   return { limit, places, usage: new WindowUsage(), keys: new KeyShares(), inFlight: 0 };
 }
 
-function createSides({ limit, forwardShare, inFlightMax }: BudgetOptions): [Side, Side] {
+function createParts({
+  limit,
+  forwardShare,
+  inFlightMax,
+}: BudgetOptions): [BudgetPart, BudgetPart] {
   const forwarded = forwardShare === 0 ? 0 : Math.floor(limit * forwardShare);
   const places = forwardShare === 0 ? 0 : Math.ceil(inFlightMax / 4);
   const rest = limit === Number.POSITIVE_INFINITY ? limit : limit - forwarded;
-  return [createSide(rest, inFlightMax - places), createSide(forwarded, places)];
+  return [createPart(rest, inFlightMax - places), createPart(forwarded, places)];
 }
 
 export class UpstreamBudget {
   readonly limit: number;
   readonly #clock: Clock;
-  readonly #follow: Side;
-  readonly #forward: Side;
+  readonly #follow: BudgetPart;
+  readonly #forward: BudgetPart;
   readonly #spent: SpentLog | undefined;
   readonly #throttle = new RateThrottle();
   readonly #queues = new Map<Priority, FairQueue<WaitingRequest>>(
@@ -109,7 +113,7 @@ export class UpstreamBudget {
   constructor(options: BudgetOptions) {
     this.limit = options.limit;
     this.#clock = options.clock;
-    [this.#follow, this.#forward] = createSides(options);
+    [this.#follow, this.#forward] = createParts(options);
     this.#spent = options.spent;
     this.#restoreSpent();
   }
@@ -147,7 +151,7 @@ export class UpstreamBudget {
   #findFault(waiter: WaitingRequest): UpstreamError | undefined {
     if (this.#closedBy !== undefined) return this.#closedBy;
     const { weight, priority } = waiter;
-    const { limit } = this.#sideOf(priority);
+    const { limit } = this.#partOf(priority);
     if (weight > limit) {
       const message = `a question of weight ${weight} is over the budget of ${limit} a minute`;
       return new UpstreamError('busy', message);
@@ -165,14 +169,14 @@ export class UpstreamBudget {
   }
 
   /** How long a request would have to wait for its weight, estimated from what is known now. */
-  waitMs(request: WantedWeight): number {
-    return Math.max(this.#sideWaitMs(request), this.keyWaitMs(request));
+  waitMs(request: WeightRequest): number {
+    return Math.max(this.#partWaitMs(request), this.keyWaitMs(request));
   }
 
-  #sideWaitMs(request: WantedWeight): number {
+  #partWaitMs(request: WeightRequest): number {
     const { weight, priority } = request;
     const nowMs = this.#clock.nowMs();
-    const { usage } = this.#sideOf(priority);
+    const { usage } = this.#partOf(priority);
     const used = usage.used(nowMs) + this.#queuedBefore(request);
     const missing = used + weight - this.#limitOf(priority, nowMs);
     const atMs = missing <= 0 || used === 0 ? nowMs : usage.releaseAtMs(missing, nowMs);
@@ -180,29 +184,29 @@ export class UpstreamBudget {
   }
 
   /** The part of this wait that is caused by earlier requests of the same keys. */
-  keyWaitMs({ weight, priority, keyIds }: WantedWeight): number {
+  keyWaitMs({ weight, priority, keyIds }: WeightRequest): number {
     if (keyIds === undefined) return 0;
     const queued = this.#queueOf(priority).weightOf(keyIds);
     const shared = this.#describeShared(priority, this.#clock.nowMs());
-    return this.#sideOf(priority).keys.waitMs(keyIds, queued + weight, shared);
+    return this.#partOf(priority).keys.waitMs(keyIds, queued + weight, shared);
   }
 
   /**
    * The weight of the requests that are sent before this request: more important requests, and
    * earlier requests of the same priority.
    */
-  #queuedBefore(request: WantedWeight): number {
+  #queuedBefore(request: WeightRequest): number {
     const { priority } = request;
-    const side = this.#sideOf(priority);
-    return PRIORITIES.filter((one) => this.#sideOf(one) === side && isHigher(one, priority))
+    const part = this.#partOf(priority);
+    return PRIORITIES.filter((one) => this.#partOf(one) === part && isHigher(one, priority))
       .map((one) => this.#queueOf(one).weight)
       .reduce((sum, weight) => sum + weight, this.#queueOf(priority).weightBefore(request));
   }
 
   #describeShared(priority: Priority, nowMs: number): Shared {
-    const side = this.#sideOf(priority);
+    const part = this.#partOf(priority);
     const limit = this.#limitOf(priority, nowMs);
-    return { limit, used: side.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
+    return { limit, used: part.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
   }
 
   /** Removes a waiting request from the queue; false if the request no longer waits. */
@@ -215,8 +219,8 @@ export class UpstreamBudget {
    * that priority is higher.
    */
   promote(waiter: WaitingRequest, priority: Priority): void {
-    const isOtherSide = this.#sideOf(priority) !== this.#sideOf(waiter.priority);
-    const isMore = !isOtherSide && isHigher(priority, waiter.priority);
+    const isOtherPart = this.#partOf(priority) !== this.#partOf(waiter.priority);
+    const isMore = !isOtherPart && isHigher(priority, waiter.priority);
     if (isMore && this.withdraw(waiter)) {
       waiter.priority = priority;
       this.#queueOf(priority).add(waiter);
@@ -273,12 +277,12 @@ export class UpstreamBudget {
     return this.#queues.get(priority) as FairQueue<WaitingRequest>;
   }
 
-  #sideOf(priority: Priority): Side {
+  #partOf(priority: Priority): BudgetPart {
     return priority === 'forward' ? this.#forward : this.#follow;
   }
 
   #limitOf(priority: Priority, nowMs: number): number {
-    const { limit } = this.#sideOf(priority);
+    const { limit } = this.#partOf(priority);
     return Math.floor(limit * SHARES[priority] * this.#throttle.factor(nowMs));
   }
 
@@ -286,15 +290,15 @@ export class UpstreamBudget {
   #grant(): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs >= this.#throttle.pausedUntilMs) {
-      for (const side of [this.#follow, this.#forward]) this.#grantSide(side, nowMs);
+      for (const part of [this.#follow, this.#forward]) this.#grantPart(part, nowMs);
     }
     this.#schedule(nowMs);
   }
 
-  #grantSide(side: Side, nowMs: number): void {
+  #grantPart(part: BudgetPart, nowMs: number): void {
     let blockedShare = 0;
     for (const priority of PRIORITIES) {
-      if (this.#sideOf(priority) !== side || SHARES[priority] <= blockedShare) continue;
+      if (this.#partOf(priority) !== part || SHARES[priority] <= blockedShare) continue;
       let turn = this.#chooseTurn(priority, nowMs);
       while (turn !== undefined && this.#fits(turn.waiter, nowMs)) {
         this.withdraw(turn.waiter);
@@ -310,19 +314,19 @@ export class UpstreamBudget {
   #chooseTurn(priority: Priority, nowMs: number): Turn<WaitingRequest> | undefined {
     const queue = this.#queueOf(priority);
     if (queue.size === 0) return undefined;
-    return this.#sideOf(priority).keys.choose(queue, this.#describeShared(priority, nowMs));
+    return this.#partOf(priority).keys.choose(queue, this.#describeShared(priority, nowMs));
   }
 
   #placesOf(priority: Priority): number {
-    return Math.max(1, Math.floor(this.#sideOf(priority).places * SHARES[priority]));
+    return Math.max(1, Math.floor(this.#partOf(priority).places * SHARES[priority]));
   }
 
   #fits({ weight, priority }: WaitingRequest, nowMs: number): boolean {
-    const side = this.#sideOf(priority);
+    const part = this.#partOf(priority);
     if (this.#isHeld && priority !== 'probe') return false;
-    if (side.inFlight >= this.#placesOf(priority)) return false;
+    if (part.inFlight >= this.#placesOf(priority)) return false;
     if (priority === 'sweep' && nowMs < this.#sweepAtMs - SWEEP_BURST_MS) return false;
-    const used = side.usage.used(nowMs);
+    const used = part.usage.used(nowMs);
     // If nothing else is used, the request fits, even if the share of its priority is small or the
     // limit is lowered.
     return used === 0 || used + weight <= this.#limitOf(priority, nowMs);
@@ -330,19 +334,19 @@ export class UpstreamBudget {
 
   #send({ waiter, keyId }: Turn<WaitingRequest>, sentMs: number): void {
     const { weight, priority } = waiter;
-    const side = this.#sideOf(priority);
-    const endOfKey = keyId === undefined ? undefined : side.keys.start(keyId, weight, sentMs);
-    side.inFlight++;
-    side.usage.start(weight);
-    this.#spent?.note(weight, side === this.#forward);
+    const part = this.#partOf(priority);
+    const endOfKey = keyId === undefined ? undefined : part.keys.start(keyId, weight, sentMs);
+    part.inFlight++;
+    part.usage.start(weight);
+    this.#spent?.note(weight, part === this.#forward);
     if (priority === 'sweep') {
       const stepMs = (weight * SWEEP_PERIOD_MS) / Math.max(1, this.#limitOf('sweep', sentMs));
       this.#sweepAtMs = Math.max(this.#sweepAtMs, sentMs) + stepMs;
     }
     const end = (arrival: Arrival, charged: number) => {
       const nowMs = this.#clock.nowMs();
-      side.inFlight--;
-      side.usage.end(weight, charged, arrival, nowMs);
+      part.inFlight--;
+      part.usage.end(weight, charged, arrival, nowMs);
       endOfKey?.(weight, charged, arrival, nowMs);
       this.#grant();
     };
@@ -365,7 +369,7 @@ export class UpstreamBudget {
 
   #changeTimes(priority: Priority, nowMs: number): number[] {
     return [
-      this.#sideOf(priority).usage.nextReleaseMs ?? NEVER_MS,
+      this.#partOf(priority).usage.nextReleaseMs ?? NEVER_MS,
       this.#throttle.pausedUntilMs,
       priority === 'sweep' ? this.#sweepAtMs - SWEEP_BURST_MS : NEVER_MS,
       this.#throttle.factor(nowMs) < 1 ? nowMs + RECOVERY_CHECK_MS : NEVER_MS,

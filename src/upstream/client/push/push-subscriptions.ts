@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject } from '../../../events/fields.ts';
-import { ClosingSearch, type SentKey } from './closing-search.ts';
+import { FaultySubscriptionSearch, type SentKey } from './faulty-subscription-search.ts';
 import { type LeftOut, LeftOutSubscriptions } from './left-out-subscriptions.ts';
 import type { PushError } from './push-error.ts';
 import type { UpstreamSubscription } from './upstream-subscription.ts';
@@ -50,7 +50,7 @@ export class PushSubscriptions {
   /** Keys that the upstream has refused on this connection. */
   readonly #refused = new Set<string>();
   readonly #leftOut = new LeftOutSubscriptions();
-  readonly #search = new ClosingSearch();
+  readonly #search = new FaultySubscriptionSearch();
 
   constructor(limits: PushLimits) {
     this.#limits = limits;

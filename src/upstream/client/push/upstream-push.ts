@@ -298,7 +298,7 @@ export class UpstreamPush {
     const message = parsePushMessage(data, isBinary);
     if (typeof message === 'string') this.reconnect(message);
     else if (CONTROL_CHANNELS.includes(message.channel)) this.#control(message);
-    else if (this.#options.address.isRepeatedIn(bytesOf(data))) {
+    else if (this.#options.address.containsKey(bytesOf(data))) {
       this.reconnect('a message that repeats the key of the address');
     } else {
       this.#dataMs = this.#receivedMs;

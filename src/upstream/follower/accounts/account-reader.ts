@@ -4,7 +4,7 @@
  */
 
 import type { StateView } from '../../../state/state.ts';
-import type { AnswerAsker, AskedAnswer } from '../../client/asker.ts';
+import type { AnswerAsker, AskedAnswer } from '../../client/question-asker.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { UpstreamError } from '../../client/upstream-error.ts';
 import type { AccountRows } from '../../dialect/account-answer.ts';

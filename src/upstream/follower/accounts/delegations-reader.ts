@@ -4,7 +4,7 @@
  */
 
 import type { WireEvent } from '../../../events/event.ts';
-import type { Asker } from '../../client/asker.ts';
+import type { QuestionAsker } from '../../client/question-asker.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { readDelegationsAnswer } from '../../dialect/delegations-answer.ts';
 import { DialectError } from '../../dialect/dialect.ts';
@@ -18,12 +18,12 @@ export type DelegationsResult =
 const READS_MAX = 3;
 
 export class DelegationsReader {
-  readonly #upstream: Asker;
+  readonly #upstream: QuestionAsker;
   readonly #audit: FollowAudit;
   /** The last accepted list of each user. */
   readonly #accepted = new WeakMap<Watched, WireEvent>();
 
-  constructor(upstream: Asker, audit: FollowAudit) {
+  constructor(upstream: QuestionAsker, audit: FollowAudit) {
     this.#upstream = upstream;
     this.#audit = audit;
   }

@@ -3,7 +3,7 @@
 import type { WireEvent } from '../../../events/event.ts';
 import { accountTime } from '../../../state/partial-ledger.ts';
 import type { StateView } from '../../../state/state.ts';
-import type { WantedOutcome } from '../../channel/wanted.ts';
+import type { ItemOutcome } from '../../channel/follower-client.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { UpstreamError } from '../../client/upstream-error.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../dialect/account-events.ts';
 import type { ExchangeTime } from '../blocks/exchange-time.ts';
 import type { PendingChanges } from '../blocks/pending-changes.ts';
-import { outcomeOfFailure } from '../failure.ts';
+import { outcomeOfFailure } from '../failure-outcomes.ts';
 import type { FollowAudit } from '../follow-audit.ts';
 import type { MarkKeeper } from '../markets/mark-keeper.ts';
 import type { AccountReader, AccountResult } from './account-reader.ts';
@@ -46,7 +46,7 @@ export interface ItemReaderOptions {
 }
 
 interface SharedAnswer {
-  readonly outcome: WantedOutcome;
+  readonly outcome: ItemOutcome;
   readonly readMs: number;
   readonly untilMs: number;
 }
@@ -61,7 +61,7 @@ export class ItemReader {
   }
 
   /** The upstream's answer, if an answer that is not recorded was read within `maxAgeMs`. */
-  findShared(watched: Watched, maxAgeMs = Number.POSITIVE_INFINITY): WantedOutcome | undefined {
+  findShared(watched: Watched, maxAgeMs = Number.POSITIVE_INFINITY): ItemOutcome | undefined {
     const shared = this.#shared.get(watched.key);
     if (shared === undefined) return undefined;
     const nowMs = this.#options.clock.nowMs();
@@ -75,7 +75,7 @@ export class ItemReader {
   }
 
   /** Never rejects. */
-  async read(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+  async read(watched: Watched, ask: AskOptions): Promise<ItemOutcome> {
     const { clock, watchList } = this.#options;
     watched.triedMs = clock.nowMs();
     try {
@@ -96,9 +96,9 @@ export class ItemReader {
     else audit.warnOnce(`${describeItem(item)} not read: ${error.message}`, error.message);
   }
 
-  async #readAccount(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+  async #readAccount(watched: Watched, ask: AskOptions): Promise<ItemOutcome> {
     const { accounts } = this.#options;
-    const { readTime: heldTime } = watched;
+    const { readTime: timeBefore } = watched;
     let result = await accounts.read(watched, ask);
     // If there are several servers behind one address, one may be a moment behind the others.
     if (isOlder(result, watched) && ask.priority === 'asked') {
@@ -106,7 +106,7 @@ export class ItemReader {
     }
     if (result.kind === 'checked') {
       return isOlder(result, watched)
-        ? this.#dropOlder(watched, result.rows, heldTime)
+        ? this.#dropOlder(watched, result.rows, timeBefore)
         : this.#record(watched, result.rows);
     }
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
@@ -116,7 +116,7 @@ export class ItemReader {
   async #passOn(
     watched: Watched,
     { answer, time, isUndecided }: Extract<AccountResult, { kind: 'unchecked' }>,
-  ): Promise<WantedOutcome> {
+  ): Promise<ItemOutcome> {
     const { clock, pending, watchList } = this.#options;
     const outcome = { outcome: 'upstream', answer, time } as const;
     const readMs = clock.nowMs();
@@ -126,7 +126,7 @@ export class ItemReader {
       return outcome;
     }
     watched.isUnrecorded = true;
-    await pending.put(watched.key, (ledger) => describeVoid(ledger, watched));
+    await pending.put(watched.key, (ledger) => describeOutdated(ledger, watched));
     return outcome;
   }
 
@@ -150,26 +150,26 @@ export class ItemReader {
    * The waiting client does not get the rows that were in the ledger before, as if they had just
    * been read. It only gets rows that another read has recorded in the meantime.
    */
-  #dropOlder(watched: Watched, { time }: AccountRows, heldTime?: number): WantedOutcome {
+  #dropOlder(watched: Watched, { time }: AccountRows, timeBefore?: number): ItemOutcome {
     const { ledger, watchList, audit } = this.#options;
     const { item, readTime } = watched;
     watchList.noteFailed(watched);
     audit.warnOnce(`${describeItem(item)}: ${OLDER}: time ${time} after ${readTime}`, OLDER);
-    if (readTime === heldTime) return { outcome: 'failed', reason: OLDER, isSent: true };
-    return this.#describeHeld(watched, ledger.height);
+    if (readTime === timeBefore) return { outcome: 'failed', reason: OLDER, isSent: true };
+    return this.#describeRecorded(watched, ledger.height);
   }
 
-  async #record(watched: Watched, rows: AccountRows): Promise<WantedOutcome> {
+  async #record(watched: Watched, rows: AccountRows): Promise<ItemOutcome> {
     const { ledger, pending, watchList, marks, clock } = this.#options;
     this.#noteSurprises(watched, rows);
-    marks.offer(rows);
+    marks.takeAccountMarks(rows);
     const { address } = watched;
     const booking = findBooking(ledger, address, rows);
     const recorded = await pending.put(watched.key, (state) =>
       describeAccountChanges(state, address, rows),
     );
     if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
-    const held = this.#describeHeld(watched, recorded.height);
+    const held = this.#describeRecorded(watched, recorded.height);
     if (held.outcome === 'recorded') {
       watched.hasPositions = rows.positions.length > 0;
       watchList.noteFunding(watched, rows.time, booking, clock.nowMs());
@@ -182,14 +182,14 @@ export class ItemReader {
   /**
    * Another read of the account may have found in the meantime that the account cannot be recorded.
    */
-  #describeHeld(watched: Watched, height: number): WantedOutcome {
+  #describeRecorded(watched: Watched, height: number): ItemOutcome {
     if (recordedTime(this.#options.ledger, watched) > 0) return { outcome: 'recorded', height };
     return (
       this.findShared(watched) ?? this.#fail(watched, 'another answer about it does not check')
     );
   }
 
-  async #readDelegations(watched: Watched, ask: AskOptions): Promise<WantedOutcome> {
+  async #readDelegations(watched: Watched, ask: AskOptions): Promise<ItemOutcome> {
     const { delegations, pending, time, watchList } = this.#options;
     // An answer has no time. It is at least as new as the latest time that was known before the
     // question.
@@ -203,7 +203,7 @@ export class ItemReader {
   }
 
   /** The upstream has answered, but the answer cannot be recorded. */
-  #fail(watched: Watched, reason: string): WantedOutcome {
+  #fail(watched: Watched, reason: string): ItemOutcome {
     const { watchList, audit } = this.#options;
     watchList.noteFailed(watched);
     const what = describeItem(watched.item);
@@ -227,7 +227,7 @@ export class ItemReader {
 /**
  * The event that marks the ledger's rows as outdated: time 0 says that the rows were never read.
  */
-function describeVoid(ledger: StateView, { item, address }: Watched): WireEvent[] {
+function describeOutdated(ledger: StateView, { item, address }: Watched): WireEvent[] {
   if (item.kind !== 'account') return [];
   const { user, dex } = item;
   const dexIndex = ledger.markets.findDex(dex);

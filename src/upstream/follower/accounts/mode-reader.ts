@@ -4,15 +4,15 @@
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
-import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
+import type { QuestionAsker } from '../../client/question-asker.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { isUnknownQuestion, UpstreamError } from '../../client/upstream-error.ts';
 import { DialectError } from '../../dialect/dialect.ts';
 import { readMode } from '../../dialect/spot-answer.ts';
 
 export interface ModeReaderOptions {
-  readonly upstream: Asker;
+  readonly upstream: QuestionAsker;
   readonly clock: Clock;
   /** Called with each mode that the upstream has answered. */
   learned(user: string, mode: string): void;

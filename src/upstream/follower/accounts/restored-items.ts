@@ -5,10 +5,10 @@ import { FIRST_ACCOUNT } from '../../../state/addresses.ts';
 import { accountTime, delegationsTime } from '../../../state/partial-ledger.ts';
 import type { StateView } from '../../../state/state.ts';
 import * as column from '../../../state/tables/columns.ts';
-import type { WantedItem } from '../../channel/wanted.ts';
+import type { FollowedItem } from '../../channel/follower-client.ts';
 import type { Watched } from './watch-list.ts';
 
-export function* findRecentItems(ledger: StateView, ageMsMax: number): Generator<WantedItem> {
+export function* findRecentItems(ledger: StateView, ageMsMax: number): Generator<FollowedItem> {
   const { addresses, accounts, markets, time } = ledger;
   const isRecent = (readTime: number) => readTime > 0 && time - readTime < ageMsMax;
   for (let row = 1; row < addresses.table.rowCount; row++) {

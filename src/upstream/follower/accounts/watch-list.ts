@@ -5,7 +5,7 @@
 
 import type { Address } from '../../../exact/address.ts';
 import { backoffMs } from '../../../timing/backoff.ts';
-import type { WantedItem } from '../../channel/wanted.ts';
+import type { FollowedItem } from '../../channel/follower-client.ts';
 import type { Priority } from '../../client/limits/priority.ts';
 import type { Booking } from '../../dialect/account-events.ts';
 import { FundingHours } from './funding-hours.ts';
@@ -44,7 +44,7 @@ const WAITED_FAILURES_MAX = 5;
 
 export interface Watched {
   readonly key: string;
-  readonly item: WantedItem;
+  readonly item: FollowedItem;
   readonly address: Address;
   /** When a client last asked for the item, by our clock. */
   askedMs: number;
@@ -98,12 +98,12 @@ export interface WatchOptions {
   readonly watchedMax: number;
 }
 
-export function keyOf(item: WantedItem): string {
+export function keyOf(item: FollowedItem): string {
   return item.kind === 'account' ? `${item.user}/${item.dex}` : item.user;
 }
 
 /** For the log. */
-export function describeItem(item: WantedItem): string {
+export function describeItem(item: FollowedItem): string {
   if (item.kind === 'delegations') return `delegations of ${item.user}`;
   return item.dex === '' ? `account ${item.user}` : `account ${item.user} on ${item.dex}`;
 }
@@ -141,7 +141,7 @@ export class WatchList {
    * Follows the item from now on. If the list is full, the item that was asked for longest ago is
    * dropped.
    */
-  add(item: WantedItem, address: Address, nowMs: number): Watched {
+  add(item: FollowedItem, address: Address, nowMs: number): Watched {
     const key = keyOf(item);
     const known = this.#watched.get(key);
     if (known !== undefined) return known;

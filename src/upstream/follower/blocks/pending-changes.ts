@@ -16,7 +16,7 @@ import {
   describeNewDexes,
 } from '../../dialect/market-events.ts';
 import { BlockLine } from './block-line.ts';
-import { DueMarks } from './due-marks.ts';
+import { MarkSchedule } from './mark-schedule.ts';
 
 /** If no block was written for this time, a block is written only for its time. */
 const TIME_STEP_MS = 1_000;
@@ -74,7 +74,7 @@ export interface PendingChangesOptions {
 export class PendingChanges {
   readonly #options: PendingChangesOptions;
   readonly #pending = new Map<string, Pending>();
-  readonly marks: DueMarks;
+  readonly marks: MarkSchedule;
   readonly #refused = new Set<string>();
   /** Since when new markets of a dex have had no price. */
   readonly #unpricedMs = new Map<string, number>();
@@ -89,7 +89,7 @@ export class PendingChanges {
   constructor(ledger: StateView, options: PendingChangesOptions) {
     this.#directory = directoryOfLedger(ledger);
     this.#options = options;
-    this.marks = new DueMarks({ everyMs: options.marksEveryMs, clock: options.clock });
+    this.marks = new MarkSchedule({ everyMs: options.marksEveryMs, clock: options.clock });
   }
 
   get directory(): MarketDirectory {
@@ -152,7 +152,7 @@ export class PendingChanges {
     return {
       line: block.close(),
       applied: (height) => {
-        this.marks.addHeld(listOpened(taken));
+        this.marks.addPositionCoins(listOpened(taken));
         this.#settle(taken, { height });
       },
       refused: (error) => this.#refuse(taken, error),

@@ -1,7 +1,7 @@
 /** Keeps the deployment auction current: reads it at an interval. */
 
-import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
+import type { QuestionAsker } from '../../client/question-asker.ts';
 import { describeAuctionChanges, readAuctionAnswer } from '../../dialect/auction-answer.ts';
 import { DialectError } from '../../dialect/dialect.ts';
 import type { ExchangeTime } from '../blocks/exchange-time.ts';
@@ -16,14 +16,14 @@ const INTERVAL_MS = 60_000;
 const TIME_WAIT_MS = 1_000;
 
 export interface AuctionKeeperOptions {
-  readonly upstream: Asker;
+  readonly upstream: QuestionAsker;
   readonly pending: PendingChanges;
   readonly time: ExchangeTime;
   readonly audit: FollowAudit;
   readonly clock: Clock;
 }
 
-export function keepAuction({
+export function startAuctionReads({
   upstream,
   pending,
   time,

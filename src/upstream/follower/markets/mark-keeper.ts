@@ -6,9 +6,9 @@
 
 import type { UpstreamWeights } from '../../../info/upstream-weights.ts';
 import { backoffMs } from '../../../timing/backoff.ts';
-import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
+import type { QuestionAsker } from '../../client/question-asker.ts';
 import { isUnknownQuestion, UpstreamError } from '../../client/upstream-error.ts';
 import type { AccountRows } from '../../dialect/account-answer.ts';
 import { DialectError } from '../../dialect/dialect.ts';
@@ -48,7 +48,7 @@ const FIRST_DEX = '';
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
 export interface MarkKeeperOptions {
-  readonly upstream: Asker;
+  readonly upstream: QuestionAsker;
   /** Weight a minute. */
   readonly budget: number;
   readonly weights: UpstreamWeights;
@@ -103,8 +103,8 @@ export class MarkKeeper {
   /** Age of the oldest mark that is needed; undefined before the first mark. */
   get ageMs(): number | undefined {
     const { clock, listDexes } = this.#options;
-    const told = listDexes().flatMap((dex) => this.#listTold(dex));
-    const known = told.filter((ms) => ms !== undefined);
+    const times = listDexes().flatMap((dex) => this.#listMarkTimes(dex));
+    const known = times.filter((ms) => ms !== undefined);
     return known.length === 0 ? undefined : clock.nowMs() - Math.min(...known);
   }
 
@@ -112,7 +112,7 @@ export class MarkKeeper {
    * When marks of a dex were received: the marks of positions, or all marks if there is no
    * position.
    */
-  #listTold(dex: string): (number | undefined)[] {
+  #listMarkTimes(dex: string): (number | undefined)[] {
     const coins = [...(this.#options.listCoins().get(dex) ?? [])];
     if (coins.length === 0) return [this.#ages.dexMs(dex)];
     return coins.map((coin) => this.#ages.coinMs(dex, coin));
@@ -221,11 +221,11 @@ export class MarkKeeper {
   }
 
   /** Takes the marks of an account's answer. They are used if no better source delivers marks. */
-  offer(rows: AccountRows): void {
+  takeAccountMarks(rows: AccountRows): void {
     const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
-    const toldMs = this.#ages.dexMs(rows.dex) ?? NEVER_MS;
-    const isCurrent = nowMs - toldMs < Math.max(this.#channels.currentMs, 2 * this.#pollMs);
+    const receivedMs = this.#ages.dexMs(rows.dex) ?? NEVER_MS;
+    const isCurrent = nowMs - receivedMs < Math.max(this.#channels.currentMs, 2 * this.#pollMs);
     const usable = [...pricesOfRows(rows)].filter(([coin]) => {
       if (!pending.hasPrice(coin)) return true;
       return !isCurrent && rows.time >= (this.#answerTimes.get(coin) ?? 0);
@@ -286,8 +286,8 @@ export class MarkKeeper {
   get #dexesToAsk(): readonly string[] {
     const { pending, listDexes } = this.#options;
     const names = pending.directory.dexes.map(({ name }) => name);
-    const isUntold = (dex: string) => this.#ages.dexMs(dex) === undefined;
-    return [...new Set([...listDexes(), ...names.filter(isUntold)])].filter((dex) =>
+    const isUnknown = (dex: string) => this.#ages.dexMs(dex) === undefined;
+    return [...new Set([...listDexes(), ...names.filter(isUnknown)])].filter((dex) =>
       this.#isDue(dex),
     );
   }

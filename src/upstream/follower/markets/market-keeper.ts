@@ -1,8 +1,8 @@
 /** Keeps the directory of markets current: reads dexes, markets and margin tiers at an interval. */
 
 import type { StateView } from '../../../state/state.ts';
-import type { Asker } from '../../client/asker.ts';
 import type { Clock } from '../../client/limits/clock.ts';
+import type { QuestionAsker } from '../../client/question-asker.ts';
 import { UpstreamError } from '../../client/upstream-error.ts';
 import { DialectError } from '../../dialect/dialect.ts';
 import {
@@ -39,7 +39,7 @@ const UPKEEP = { priority: 'upkeep' } as const;
 const FIRST_DEX = '';
 
 export interface MarketKeeperOptions {
-  readonly upstream: Asker;
+  readonly upstream: QuestionAsker;
   readonly ledger: StateView;
   readonly pending: PendingChanges;
   readonly audit: FollowAudit;

@@ -3,7 +3,7 @@
  * without the addresses of users.
  */
 
-import type { FollowStatus } from '../../channel/wanted.ts';
+import type { FollowStatus } from '../../channel/follower-client.ts';
 import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
 import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
 

@@ -123,7 +123,7 @@ export class PushReader {
       void items.recordPushed(watched, rows);
       return;
     }
-    marks.offer(rows);
+    marks.takeAccountMarks(rows);
     watchList.noteRead(watched, rows.time);
   }
 }

@@ -3,7 +3,7 @@
 import type { QuestionBody } from '../../info/question.ts';
 import type { AskOptions } from './upstream.ts';
 
-export interface Asker {
+export interface QuestionAsker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
   ask(question: QuestionBody, options: AskOptions): Promise<unknown>;
 }
@@ -15,6 +15,6 @@ export interface AskedAnswer {
 }
 
 /** For readers that may pass on the upstream's text unchanged. */
-export interface AnswerAsker extends Asker {
+export interface AnswerAsker extends QuestionAsker {
   askAnswer(question: QuestionBody, options: AskOptions): Promise<AskedAnswer>;
 }

@@ -12,7 +12,10 @@ import { createState, type StateView } from '../../src/state/state.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import type { Json, Question } from '../../tools/stub-exchange/dialect-answers.ts';
 import { timeOfLine } from '../../tools/stub-exchange/exchange.ts';
-import { checkTold, type Told } from '../../tools/stub-exchange/told-answers.ts';
+import {
+  checkFollowerAnswer,
+  type FollowerAnswer,
+} from '../../tools/stub-exchange/follower-answers.ts';
 import { Truth } from '../../tools/stub-exchange/truth.ts';
 
 const BLOCKS = 60;
@@ -39,7 +42,7 @@ async function readTruth(context: { after(clean: () => Promise<void>): void }): 
   return new Truth(file);
 }
 
-function tell(state: StateView, question: Question, accountTime = state.time): Told {
+function tell(state: StateView, question: Question, accountTime = state.time): FollowerAnswer {
   const headers = { 'account-time': `${accountTime}`, 'ledger-time': `${state.time}` };
   return { question, status: 200, headers, body: answerQuestion(state, question) };
 }
@@ -50,11 +53,11 @@ test('every account, list and auction of the truth is accepted at its time', asy
   const truth = await readTruth(context);
   for (const time of TIMES) {
     const state = stateAt(time);
-    checkTold(truth, tell(state, { type: 'perpDeployAuctionStatus' }));
+    checkFollowerAnswer(truth, tell(state, { type: 'perpDeployAuctionStatus' }));
     for (const user of truth.users) {
-      checkTold(truth, tell(state, { type: 'delegations', user }));
+      checkFollowerAnswer(truth, tell(state, { type: 'delegations', user }));
       for (const dex of truth.dexes) {
-        checkTold(truth, tell(state, { type: 'clearinghouseState', user, dex }));
+        checkFollowerAnswer(truth, tell(state, { type: 'clearinghouseState', user, dex }));
       }
     }
   }
@@ -83,7 +86,7 @@ test('an account with any other last digit is not accepted', async (context) => 
         );
       };
       listChanges(answer, turn)[index]();
-      assert.throws(() => checkTold(truth, { ...told, body: JSON.stringify(answer) }));
+      assert.throws(() => checkFollowerAnswer(truth, { ...told, body: JSON.stringify(answer) }));
       changeCount++;
     }
   }
@@ -93,9 +96,9 @@ test('an account with any other last digit is not accepted', async (context) => 
 test('rows of another time than Account-Time are not accepted', async (context) => {
   const truth = await readTruth(context);
   const [early, , late] = TIMES.map(stateAt);
-  const isTrue = (told: Told) => {
+  const isTrue = (told: FollowerAnswer) => {
     try {
-      checkTold(truth, told);
+      checkFollowerAnswer(truth, told);
       return true;
     } catch {
       return false;

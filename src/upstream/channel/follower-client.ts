@@ -9,12 +9,12 @@ import type { QuestionBody } from '../../info/question.ts';
 /**
  * What the follower can read: an account, or a list of delegations. Addresses are in lower case.
  */
-export type WantedItem =
+export type FollowedItem =
   | { readonly kind: 'account'; readonly user: string; readonly dex: string }
   | { readonly kind: 'delegations'; readonly user: string };
 
 /** The exchange did not answer, or its answer could not be used. */
-export interface WantFailed {
+export interface FollowerFailed {
   readonly outcome: 'failed';
   readonly reason: string;
   /** The question was sent, so the exchange has worked on it, or may have. */
@@ -22,7 +22,7 @@ export interface WantFailed {
 }
 
 /** The budget for questions to the exchange is spent, or no follower is connected. */
-export interface WantBusy {
+export interface FollowerBusy {
   readonly outcome: 'busy';
   readonly reason: string;
   readonly retryAfterSeconds: number;
@@ -30,7 +30,7 @@ export interface WantBusy {
   readonly isSent?: true;
 }
 
-export type WantedOutcome =
+export type ItemOutcome =
   /** The ledger has the item from this height on. */
   | { readonly outcome: 'recorded'; readonly height: number }
   /**
@@ -38,8 +38,8 @@ export type WantedOutcome =
    * JSON text.
    */
   | { readonly outcome: 'upstream'; readonly answer: string; readonly time: number }
-  | WantFailed
-  | WantBusy;
+  | FollowerFailed
+  | FollowerBusy;
 
 /**
  * The exchange's answer, byte for byte. The follower has checked that the bytes are JSON; nobody
@@ -62,12 +62,12 @@ interface ForwardRefused {
   readonly field?: string | undefined;
 }
 
-export type ForwardOutcome = ForwardAnswer | ForwardRefused | WantFailed | WantBusy;
+export type ForwardOutcome = ForwardAnswer | ForwardRefused | FollowerFailed | FollowerBusy;
 
 /**
  * Whether the question was sent to the exchange, also if another key's read of the item was shared.
  */
-export function wasAsked(outcome: WantedOutcome | ForwardOutcome): boolean {
+export function wasAsked(outcome: ItemOutcome | ForwardOutcome): boolean {
   if (outcome.outcome === 'refused') return outcome.field === undefined;
   return !('reason' in outcome) || outcome.isSent === true;
 }
@@ -119,7 +119,7 @@ export interface FollowStatus {
 
 /** How often a key has asked for an item since the last batch. */
 export interface Interest {
-  readonly item: WantedItem;
+  readonly item: FollowedItem;
   readonly count: number;
   readonly keyId: string;
 }
@@ -128,18 +128,18 @@ export interface Interest {
  * What the processes that answer questions call. No method rejects. Each request names a key by its
  * id, never by its secret: the follower shares its budget fairly between keys.
  */
-export interface WantedClient {
+export interface FollowerClient {
   /**
    * Reads an item from the exchange, unless it was read within `maxAgeMs`. With Infinity, any age
    * is accepted if the ledger has the item. An item that the ledger has with time 0 counts as never
    * read.
    */
-  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
+  readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome>;
   /**
    * Notes that a client asked for the item. Notes are sent in batches, and no caller waits for
    * them.
    */
-  noteInterest(item: WantedItem, keyId: string): void;
+  noteInterest(item: FollowedItem, keyId: string): void;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   /** The follower's last report; undefined if none has come recently. */
   status(): FollowStatus | undefined;
@@ -147,14 +147,14 @@ export interface WantedClient {
 }
 
 /** What the follower implements. */
-export interface WantedHandler {
-  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
+export interface FollowerHandler {
+  readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome>;
   noteInterest(interests: readonly Interest[]): void;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   status(): FollowStatus;
 }
 
 /** The follower's side of the channel, which clients connect to. */
-export interface WantedServer {
+export interface FollowerServer {
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * The keys that a read of the upstream is for. A read may need several questions to the upstream.
  */
-export class Asking {
+export class WaitingKeys {
   readonly #keyIds: Set<string>;
   #joined: () => void = () => undefined;
   /** Whether one of the questions was sent: the upstream has probably charged for it. */

@@ -5,17 +5,17 @@
 
 import { KeyCounts } from '../../access/key-counts.ts';
 import type { QuestionBody } from '../../info/question.ts';
-import { InterestBatch, itemKey } from './interest-batch.ts';
+import { busy } from './channel-messages.ts';
 import type {
+  FollowedItem,
+  FollowerBusy,
+  FollowerClient,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantBusy,
-  WantedClient,
-  WantedItem,
-  WantedOutcome,
-} from './wanted.ts';
-import { busy } from './wanted-messages.ts';
+  ItemOutcome,
+} from './follower-client.ts';
+import { InterestBatch, itemKey } from './interest-batch.ts';
 
 /**
  * Maximum number of reads and forwarded questions in flight: of a client, and of one key of this
@@ -37,17 +37,17 @@ export const ABSENT_MS_MAX = 2_000;
 export const REACH_AGAIN_MS = 250;
 
 /** A connection to the follower. No method rejects. */
-export interface WantedChannel {
-  want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome>;
+export interface FollowerChannel {
+  readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome>;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
   sendInterest(interests: readonly Interest[]): void;
   status(): FollowStatus | undefined;
   close(): Promise<void>;
 }
 
-interface SharedWant {
+interface SharedItemRead {
   readonly startedMs: number;
-  readonly outcome: Promise<WantedOutcome>;
+  readonly outcome: Promise<ItemOutcome>;
 }
 
 const TOO_MANY = busy(`${IN_FLIGHT_MAX} questions to the exchange are in flight, the limit`);
@@ -59,21 +59,21 @@ const TOO_MANY_OF_KEY_WAIT = busy(
   `this key has ${KEY_WAITING_MAX} questions that wait for the exchange, the limit`,
 );
 
-export class PortClient implements WantedClient {
-  readonly #channel: WantedChannel;
+export class ChannelClient implements FollowerClient {
+  readonly #channel: FollowerChannel;
   readonly #interest: InterestBatch;
-  readonly #wants = new Map<string, SharedWant>();
+  readonly #wants = new Map<string, SharedItemRead>();
   #inFlight = 0;
   readonly #inFlightByKey = new KeyCounts();
   #waiting = 0;
   readonly #waitingByKey = new KeyCounts();
 
-  constructor(channel: WantedChannel) {
+  constructor(channel: FollowerChannel) {
     this.#channel = channel;
     this.#interest = new InterestBatch((interests) => channel.sendInterest(interests));
   }
 
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     if (this.#waiting === WAITING_MAX) return TOO_MANY_WAIT;
     if (this.#waitingByKey.of(keyId) >= KEY_WAITING_MAX) return TOO_MANY_OF_KEY_WAIT;
     this.#waiting++;
@@ -90,7 +90,7 @@ export class PortClient implements WantedClient {
    * Identical reads of one key share one request. Reads of different keys do not: each key has its
    * turn.
    */
-  #share(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
+  #share(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     const key = `${keyId} ${itemKey(item)} ${maxAgeMs}`;
     const nowMs = performance.now();
     const shared = this.#wants.get(key);
@@ -98,7 +98,7 @@ export class PortClient implements WantedClient {
     if (shared !== undefined && nowMs - shared.startedMs <= maxAgeMs) return shared.outcome;
     const shortage = this.#findShortage(keyId);
     if (shortage !== undefined) return Promise.resolve(shortage);
-    const outcome = this.#count(keyId, this.#channel.want(item, maxAgeMs, keyId));
+    const outcome = this.#count(keyId, this.#channel.readItem(item, maxAgeMs, keyId));
     const started = { startedMs: nowMs, outcome };
     this.#wants.set(key, started);
     void outcome.then(() => {
@@ -112,7 +112,7 @@ export class PortClient implements WantedClient {
   }
 
   /** Why the key may not send one more request now; undefined if the key may. */
-  #findShortage(keyId: string): WantBusy | undefined {
+  #findShortage(keyId: string): FollowerBusy | undefined {
     if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
     return this.#inFlightByKey.of(keyId) >= KEY_IN_FLIGHT_MAX ? TOO_MANY_OF_KEY : undefined;
   }
@@ -128,7 +128,7 @@ export class PortClient implements WantedClient {
     }
   }
 
-  noteInterest(item: WantedItem, keyId: string): void {
+  noteInterest(item: FollowedItem, keyId: string): void {
     this.#interest.add(item, keyId);
   }
 

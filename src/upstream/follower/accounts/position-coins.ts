@@ -6,7 +6,10 @@ import * as column from '../../../state/tables/columns.ts';
 import { marketOfTerms } from '../../../state/tables/columns.ts';
 import type { Watched } from './watch-list.ts';
 
-export function* findHeldCoins(ledger: StateView, { item, address }: Watched): Generator<string> {
+export function* findPositionCoins(
+  ledger: StateView,
+  { item, address }: Watched,
+): Generator<string> {
   const { addresses, accounts, positions, markets } = ledger;
   const dexIndex = item.kind === 'account' ? markets.findDex(item.dex) : undefined;
   if (dexIndex === undefined) return;

@@ -7,15 +7,15 @@ import { describeValue } from '../../events/refusal.ts';
 import type { QuestionBody } from '../../info/question.ts';
 import { readForwarded } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
-import type { ForwardOutcome } from '../channel/wanted.ts';
-import { AnswerCache, type PassedAnswer } from '../client/answers/answer-cache.ts';
-import { Asking } from '../client/asking.ts';
+import type { ForwardOutcome } from '../channel/follower-client.ts';
+import { AnswerCache, type RawAnswer } from '../client/answers/answer-cache.ts';
 import type { Clock } from '../client/limits/clock.ts';
 import type { AskOptions } from '../client/upstream.ts';
 import { UpstreamError } from '../client/upstream-error.ts';
+import { WaitingKeys } from '../client/waiting-keys.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
-import { outcomeOfFailure } from './failure.ts';
-import { refuseUnknownName } from './forwarded-names.ts';
+import { outcomeOfFailure } from './failure-outcomes.ts';
+import { refuseUnknownName } from './unknown-names.ts';
 
 /** The upstream's status for an invalid question. */
 const REFUSED_STATUS = 422;
@@ -23,7 +23,7 @@ const REFUSED_STATUS = 422;
 /** The part of the upstream's client that forwarding uses. */
 export interface BytesAsker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
-  askBytes(question: QuestionBody, options: AskOptions): Promise<PassedAnswer>;
+  askBytes(question: QuestionBody, options: AskOptions): Promise<RawAnswer>;
 }
 
 export interface ForwarderOptions {
@@ -72,9 +72,13 @@ export class Forwarder {
   /** The upstream's client asks identical questions in flight only once. */
   async #ask(question: QuestionBody, key: string, keyId: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
-    const asking = new Asking(keyId);
+    const waitingKeys = new WaitingKeys(keyId);
     try {
-      const answer = await upstream.askBytes(question, { priority: 'forward', waitMsMax, asking });
+      const answer = await upstream.askBytes(question, {
+        priority: 'forward',
+        waitMsMax,
+        waitingKeys,
+      });
       this.#cache.set(key, answer);
       return answered(answer);
     } catch (error) {
@@ -86,6 +90,6 @@ export class Forwarder {
   }
 }
 
-function answered({ bytes, rows }: PassedAnswer): ForwardOutcome {
+function answered({ bytes, rows }: RawAnswer): ForwardOutcome {
   return { outcome: 'answered', bytes, rows };
 }

@@ -6,7 +6,7 @@
  */
 
 /** In lower case. Each word is at least as long as a piece of a secret. */
-const FIXED_WORDS: ReadonlySet<string> = new Set(
+const NEVER_HIDDEN_WORDS: ReadonlySet<string> = new Set(
   `
   account accounts address again answer answered answers asked attempted before budget cannot certificate
   character client closed connect connection content contexts destroyed error exchange expected failed
@@ -27,13 +27,13 @@ const BEFORE = /^[\s("]?$/;
 const AFTER = /^[\s).,:;"]?$/;
 
 /** Whether a part of a text (in lower case) lies within one of these words, as a separate word. */
-export function isInFixedWord(text: string, start: number, end: number): boolean {
+export function isInNeverHiddenWord(text: string, start: number, end: number): boolean {
   let from = start;
   let to = end;
   while (isLetter(text[from - 1])) from--;
   while (isLetter(text[to])) to++;
   if (!BEFORE.test(text[from - 1] ?? '') || !AFTER.test(text[to] ?? '')) return false;
-  return FIXED_WORDS.has(text.slice(from, to));
+  return NEVER_HIDDEN_WORDS.has(text.slice(from, to));
 }
 
 function isLetter(character: string | undefined): boolean {

@@ -16,18 +16,18 @@ import { parseAddress } from '../../exact/address.ts';
 import type { QuestionBody } from '../../info/question.ts';
 import type {
   FollowAges,
+  FollowedItem,
+  FollowerBusy,
+  FollowerFailed,
+  FollowerHandler,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantBusy,
-  WantedHandler,
-  WantedItem,
-  WantedOutcome,
-  WantFailed,
-} from './wanted.ts';
+  ItemOutcome,
+} from './follower-client.ts';
 
-export type WantedRequest =
-  | { readonly want: WantedItem; readonly maxAgeMs?: number; readonly keyId: string }
+export type FollowerRequest =
+  | { readonly want: FollowedItem; readonly maxAgeMs?: number; readonly keyId: string }
   | { readonly forward: QuestionBody; readonly keyId: string };
 
 /** Retry-After if no better value is known. */
@@ -37,16 +37,16 @@ const KEY_ID_LENGTH_MAX = 64;
 /** The key of every request without a key id, for example a request of an earlier version. */
 const UNNAMED_KEY = '';
 
-export function wantRequest(want: WantedItem, maxAgeMs: number, keyId: string): WantedRequest {
+export function itemRequest(want: FollowedItem, maxAgeMs: number, keyId: string): FollowerRequest {
   const request = { want, keyId };
   return maxAgeMs === Number.POSITIVE_INFINITY ? request : { ...request, maxAgeMs };
 }
 
-export function busy(reason: string): WantBusy {
+export function busy(reason: string): FollowerBusy {
   return { outcome: 'busy', reason, retryAfterSeconds: RETRY_SECONDS };
 }
 
-export function failed(reason: string): WantFailed {
+export function failed(reason: string): FollowerFailed {
   return { outcome: 'failed', reason };
 }
 
@@ -56,14 +56,14 @@ export interface SentOutcome {
   readonly bytes?: Buffer | undefined;
 }
 
-export function splitOutcome(outcome: WantedOutcome | ForwardOutcome): SentOutcome {
+export function splitOutcome(outcome: ItemOutcome | ForwardOutcome): SentOutcome {
   if (outcome.outcome !== 'answered') return { outcome };
   const { bytes, ...rest } = outcome;
   return { outcome: rest, bytes };
 }
 
 /** Undefined if the text is not JSON. */
-export function parseWantedMessage(text: string): unknown {
+export function parseChannelMessage(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -72,12 +72,12 @@ export function parseWantedMessage(text: string): unknown {
 }
 
 /** Undefined if the value is not a request. */
-export function readRequest(value: unknown): WantedRequest | undefined {
+export function readRequest(value: unknown): FollowerRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { want, maxAgeMs, forward } = value;
   const keyId = readKeyId(value['keyId']);
   if (isItem(want) && (maxAgeMs === undefined || isAmount(maxAgeMs))) {
-    return wantRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY, keyId);
+    return itemRequest(want, maxAgeMs ?? Number.POSITIVE_INFINITY, keyId);
   }
   if (isJsonObject(forward) && typeof forward['type'] === 'string') {
     return { forward: forward as QuestionBody, keyId };
@@ -91,14 +91,14 @@ function readKeyId(value: unknown): string {
 
 /** Calls the handler. An exception of the handler becomes an outcome. */
 export async function handleRequest(
-  handler: WantedHandler,
-  request: WantedRequest,
-): Promise<WantedOutcome | ForwardOutcome> {
+  handler: FollowerHandler,
+  request: FollowerRequest,
+): Promise<ItemOutcome | ForwardOutcome> {
   try {
     const { keyId } = request;
     if ('forward' in request) return await handler.forward(request.forward, keyId);
     const { want, maxAgeMs = Number.POSITIVE_INFINITY } = request;
-    return await handler.want(want, maxAgeMs, keyId);
+    return await handler.readItem(want, maxAgeMs, keyId);
   } catch (error) {
     return failed(`the follower failed: ${(error as Error).message}`);
   }
@@ -113,7 +113,7 @@ export function readInterests(value: unknown): Interest[] {
   });
 }
 
-function isItem(value: unknown): value is WantedItem {
+function isItem(value: unknown): value is FollowedItem {
   if (!isJsonObject(value)) return false;
   const { kind, user, dex } = value;
   if (typeof user !== 'string' || parseAddress(user) === undefined) return false;
@@ -130,7 +130,7 @@ function isAmount(value: unknown): value is number {
 
 const NO_OUTCOME = failed('the follower gave an outcome of unknown form');
 
-export function readWantedOutcome(value: unknown): WantedOutcome {
+export function readItemOutcome(value: unknown): ItemOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
   const { outcome, height, answer, time } = value;
   if (outcome === 'recorded' && isAmount(height)) return { outcome, height };
@@ -153,7 +153,7 @@ export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutco
   return readMishap(value) ?? NO_OUTCOME;
 }
 
-function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
+function readMishap(value: JsonObject): FollowerFailed | FollowerBusy | undefined {
   const { outcome, reason, retryAfterSeconds } = value;
   if (typeof reason !== 'string') return undefined;
   const sent = value['isSent'] === true ? ({ isSent: true } as const) : {};
@@ -163,7 +163,7 @@ function readMishap(value: JsonObject): WantFailed | WantBusy | undefined {
 }
 
 function isJsonText(value: unknown): value is string {
-  return typeof value === 'string' && parseWantedMessage(value) !== undefined;
+  return typeof value === 'string' && parseChannelMessage(value) !== undefined;
 }
 
 /** Undefined if the value is not a report of the follower. */

@@ -12,7 +12,7 @@ import { createNaiveState, keyOf, type NaiveState } from '../naive-twin/naive-st
 import type { Json, Question } from './dialect-answers.ts';
 import type { TrueAccount, Truth } from './truth.ts';
 
-export interface Told {
+export interface FollowerAnswer {
   readonly question: Question;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -34,7 +34,7 @@ const UNTIMED_SLACK_MS = 5000;
 /** Markets are read again every minute. */
 const MARKETS_AGE_MS = 90_000;
 
-type Check = (truth: Truth, told: Told, options: CheckOptions) => void;
+type Check = (truth: Truth, told: FollowerAnswer, options: CheckOptions) => void;
 
 const CHECKS: Readonly<Record<string, Check>> = {
   clearinghouseState: checkAccount,
@@ -43,12 +43,16 @@ const CHECKS: Readonly<Record<string, Check>> = {
 };
 
 /** Throws if an answer of the follower is not true. */
-export function checkTold(truth: Truth, told: Told, options: CheckOptions = {}): void {
+export function checkFollowerAnswer(
+  truth: Truth,
+  told: FollowerAnswer,
+  options: CheckOptions = {},
+): void {
   assert.equal(told.status, 200, told.body);
   CHECKS[told.question.type](truth, told, options);
 }
 
-function headerOf({ headers, question }: Told, name: string): number {
+function headerOf({ headers, question }: FollowerAnswer, name: string): number {
   const value = Number(headers[name]);
   assert.ok(Number.isSafeInteger(value) && value > 0, `${name} of ${JSON.stringify(question)}`);
   return value;
@@ -56,7 +60,7 @@ function headerOf({ headers, question }: Told, name: string): number {
 
 function checkAccount(
   truth: Truth,
-  told: Told,
+  told: FollowerAnswer,
   { markSlackMs = MARK_SLACK_MS }: CheckOptions,
 ): void {
   const accountTime = headerOf(told, 'account-time');
@@ -197,7 +201,7 @@ function isNothingFree(
   return withdrawable.numerator === 0n;
 }
 
-function checkDelegations(truth: Truth, told: Told): void {
+function checkDelegations(truth: Truth, told: FollowerAnswer): void {
   const time = headerOf(told, 'account-time');
   const user = String(told.question['user']).toLowerCase();
   const answer = JSON.stringify(JSON.parse(told.body));
@@ -207,7 +211,7 @@ function checkDelegations(truth: Truth, told: Told): void {
   assert.ok(true_.includes(answer), `${user} at ${time}: ${answer}, not one of ${true_}`);
 }
 
-function checkAuction(truth: Truth, told: Told): void {
+function checkAuction(truth: Truth, told: FollowerAnswer): void {
   const time = headerOf(told, 'ledger-time');
   const auctions = truth.auction.between(time - MARKETS_AGE_MS, Number.POSITIVE_INFINITY);
   const true_ = auctions.map((auction) =>

@@ -8,7 +8,7 @@
 import type { Clock } from '../../client/limits/clock.ts';
 import type { Prices } from '../../dialect/mark-answers.ts';
 
-export interface DueMarksOptions {
+export interface MarkScheduleOptions {
   /**
    * Interval at which a mark of a market without a position is recorded; 0 to record each mark as
    * it arrives.
@@ -17,8 +17,8 @@ export interface DueMarksOptions {
   readonly clock: Clock;
 }
 
-export class DueMarks {
-  readonly #options: DueMarksOptions;
+export class MarkSchedule {
+  readonly #options: MarkScheduleOptions;
   readonly #latest = new Map<string, number>();
   /** The coins of the positions of followed accounts. */
   readonly #held = new Set<string>();
@@ -35,7 +35,7 @@ export class DueMarks {
   /** Number of coins that take a turn in the block of the last `select`. */
   #selectedTurns = 0;
 
-  constructor(options: DueMarksOptions) {
+  constructor(options: MarkScheduleOptions) {
     this.#options = options;
   }
 
@@ -59,16 +59,16 @@ export class DueMarks {
   }
 
   /** Sets the coins of all positions that followed accounts have now. */
-  setHeld(coins: ReadonlySet<string>): void {
+  setPositionCoins(coins: ReadonlySet<string>): void {
     for (const coin of this.#held) if (!coins.has(coin)) this.#held.delete(coin);
-    this.addHeld(coins);
+    this.addPositionCoins(coins);
   }
 
   /**
    * Adds coins of further positions. Their latest marks may not be in the ledger, so the next block
    * records them.
    */
-  addHeld(coins: Iterable<string>): void {
+  addPositionCoins(coins: Iterable<string>): void {
     for (const coin of coins) {
       if (this.#held.has(coin)) continue;
       this.#held.add(coin);

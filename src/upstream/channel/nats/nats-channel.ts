@@ -1,7 +1,7 @@
 /**
  * The channel on NATS. Its subjects contain the ledger's name:
  *
- *   perpinfo.NAME.wanted     a request, answered by the follower (nats-parts.ts)
+ *   perpinfo.NAME.wanted     a request, answered by the follower (outcome-parts.ts)
  *   perpinfo.NAME.interest   batches of interest, to the follower
  *   perpinfo.NAME.follow     the follower's reports, to all clients
  */
@@ -13,49 +13,49 @@ import { connectNats, type NatsLink } from '../../../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../../ledger/jetstream/nats-client.ts';
 import {
   ABSENT_MS_MAX,
+  type FollowerChannel,
   IN_FLIGHT_MAX,
   OUTCOME_MS_MAX,
   REACH_AGAIN_MS,
-  type WantedChannel,
-} from '../port-client.ts';
-import { StatusReport } from '../status-report.ts';
+} from '../channel-client.ts';
+import {
+  busy,
+  type FollowerRequest,
+  failed,
+  handleRequest,
+  itemRequest,
+  parseChannelMessage,
+  readForwardOutcome,
+  readInterests,
+  readItemOutcome,
+  readRequest,
+  type SentOutcome,
+  splitOutcome,
+} from '../channel-messages.ts';
 import type {
+  FollowedItem,
+  FollowerHandler,
+  FollowerServer,
   FollowStatus,
   ForwardOutcome,
   Interest,
-  WantedHandler,
-  WantedItem,
-  WantedOutcome,
-  WantedServer,
-} from '../wanted.ts';
-import {
-  busy,
-  failed,
-  handleRequest,
-  parseWantedMessage,
-  readForwardOutcome,
-  readInterests,
-  readRequest,
-  readWantedOutcome,
-  type SentOutcome,
-  splitOutcome,
-  type WantedRequest,
-  wantRequest,
-} from '../wanted-messages.ts';
-import { cutOutcome, OutcomeParts } from './nats-parts.ts';
+  ItemOutcome,
+} from '../follower-client.ts';
+import { StatusReport } from '../status-report.ts';
+import { cutOutcome, OutcomeAssembler } from './outcome-parts.ts';
 
 const REPORT_MS = 1_000;
 /** Entries per message, well within the maximum size of a message. */
 const INTERESTS_MAX = 1_000;
 
-type PortSubject = 'wanted' | 'interest' | 'follow';
+type ChannelSubject = 'wanted' | 'interest' | 'follow';
 
-function portSubject({ name }: NatsLink, subject: PortSubject): string {
+function channelSubject({ name }: NatsLink, subject: ChannelSubject): string {
   return `perpinfo.${name}.${subject}`;
 }
 
 /** An outcome before its form is checked, and the bytes that came with it. */
-interface CameOutcome {
+interface ReceivedOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;
 }
@@ -65,22 +65,22 @@ interface RequestMessage {
   respond(data: Uint8Array): boolean;
 }
 
-class NatsChannel implements WantedChannel {
+class NatsChannel implements FollowerChannel {
   readonly #link: NatsLink;
   readonly #report = new StatusReport();
 
   constructor(link: NatsLink) {
     this.#link = link;
-    link.connection.subscribe(portSubject(link, 'follow'), {
+    link.connection.subscribe(channelSubject(link, 'follow'), {
       callback: (error, message) => {
-        if (error === null) this.#report.take(parseWantedMessage(message.string()));
+        if (error === null) this.#report.take(parseChannelMessage(message.string()));
       },
     });
   }
 
-  async want(item: WantedItem, maxAgeMs: number, keyId: string): Promise<WantedOutcome> {
-    const { outcome } = await this.#ask(wantRequest(item, maxAgeMs, keyId));
-    return readWantedOutcome(outcome);
+  async readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
+    const { outcome } = await this.#ask(itemRequest(item, maxAgeMs, keyId));
+    return readItemOutcome(outcome);
   }
 
   async forward(forward: QuestionBody, keyId: string): Promise<ForwardOutcome> {
@@ -88,7 +88,7 @@ class NatsChannel implements WantedChannel {
     return readForwardOutcome(outcome, bytes);
   }
 
-  async #ask(request: WantedRequest): Promise<CameOutcome> {
+  async #ask(request: FollowerRequest): Promise<ReceivedOutcome> {
     const text = JSON.stringify(request);
     const absentMs = performance.now() + ABSENT_MS_MAX;
     for (;;) {
@@ -103,15 +103,15 @@ class NatsChannel implements WantedChannel {
     }
   }
 
-  #askOnce(text: string): Promise<CameOutcome> {
+  #askOnce(text: string): Promise<ReceivedOutcome> {
     return this.#link.untilInterrupted(this.#readParts(text));
   }
 
-  async #readParts(text: string): Promise<CameOutcome> {
+  async #readParts(text: string): Promise<ReceivedOutcome> {
     const { connection } = this.#link;
     const terms = { strategy: 'timer', maxWait: OUTCOME_MS_MAX, noMux: true } as const;
-    const parts = new OutcomeParts();
-    const subject = portSubject(this.#link, 'wanted');
+    const parts = new OutcomeAssembler();
+    const subject = channelSubject(this.#link, 'wanted');
     for await (const { data } of await connection.requestMany(subject, text, terms)) {
       const complete = parts.take(data);
       if (complete !== undefined) return complete;
@@ -123,7 +123,7 @@ class NatsChannel implements WantedChannel {
     if (!this.#link.isConnected) return;
     for (let start = 0; start < interests.length; start += INTERESTS_MAX) {
       const interest = interests.slice(start, start + INTERESTS_MAX);
-      const subject = portSubject(this.#link, 'interest');
+      const subject = channelSubject(this.#link, 'interest');
       this.#link.connection.publish(subject, JSON.stringify({ interest }));
     }
   }
@@ -137,24 +137,24 @@ class NatsChannel implements WantedChannel {
   }
 }
 
-class NatsWantedServer implements WantedServer {
+class NatsFollowerServer implements FollowerServer {
   readonly #link: NatsLink;
-  readonly #handler: WantedHandler;
+  readonly #handler: FollowerHandler;
   readonly #timer: NodeJS.Timeout;
   #inFlight = 0;
 
-  constructor(link: NatsLink, handler: WantedHandler) {
+  constructor(link: NatsLink, handler: FollowerHandler) {
     this.#link = link;
     this.#handler = handler;
-    link.connection.subscribe(portSubject(link, 'wanted'), {
+    link.connection.subscribe(channelSubject(link, 'wanted'), {
       callback: (error, message) => {
         if (error === null) void this.#answer(message);
       },
     });
-    link.connection.subscribe(portSubject(link, 'interest'), {
+    link.connection.subscribe(channelSubject(link, 'interest'), {
       callback: (error, message) => {
         if (error === null)
-          handler.noteInterest(readInterests(parseWantedMessage(message.string())));
+          handler.noteInterest(readInterests(parseChannelMessage(message.string())));
       },
     });
     this.#timer = setInterval(() => this.#sendReport(), REPORT_MS);
@@ -163,7 +163,7 @@ class NatsWantedServer implements WantedServer {
   }
 
   async #answer(message: RequestMessage): Promise<void> {
-    const request = readRequest(parseWantedMessage(message.string()));
+    const request = readRequest(parseChannelMessage(message.string()));
     if (request === undefined) return;
     const isFull = this.#inFlight >= IN_FLIGHT_MAX;
     this.#inFlight++;
@@ -190,7 +190,7 @@ class NatsWantedServer implements WantedServer {
   #sendReport(): void {
     if (!this.#link.isConnected) return;
     const report = JSON.stringify({ status: this.#handler.status() });
-    this.#link.connection.publish(portSubject(this.#link, 'follow'), report);
+    this.#link.connection.publish(channelSubject(this.#link, 'follow'), report);
   }
 
   async close(): Promise<void> {
@@ -199,13 +199,13 @@ class NatsWantedServer implements WantedServer {
   }
 }
 
-export async function openNatsChannel(options: NatsOptions): Promise<WantedChannel> {
+export async function openNatsChannel(options: NatsOptions): Promise<FollowerChannel> {
   return new NatsChannel(await connectNats(options));
 }
 
 export async function listenOnNats(
   options: NatsOptions,
-  handler: WantedHandler,
-): Promise<WantedServer> {
-  return new NatsWantedServer(await connectNats(options), handler);
+  handler: FollowerHandler,
+): Promise<FollowerServer> {
+  return new NatsFollowerServer(await connectNats(options), handler);
 }

@@ -5,17 +5,17 @@
 
 import { natsOptionsOf } from '../../ledger/location.ts';
 import type { StorageSettings } from '../../ledger/settings.ts';
+import { ChannelClient } from './channel-client.ts';
+import type { FollowerClient, FollowerHandler, FollowerServer } from './follower-client.ts';
 import { LazyChannel } from './lazy-channel.ts';
-import { listenOnNats, openNatsChannel } from './nats/nats-wanted.ts';
-import { PortClient } from './port-client.ts';
+import { listenOnNats, openNatsChannel } from './nats/nats-channel.ts';
 import { SocketChannel } from './socket/socket-channel.ts';
-import { listenOnWantedSocket } from './socket/socket-server.ts';
-import type { WantedClient, WantedHandler, WantedServer } from './wanted.ts';
+import { listenOnFollowerSocket } from './socket/socket-server.ts';
 
 /** For a process that answers questions. The client connects at its first use. */
-export function createWantedClient(settings: StorageSettings): WantedClient {
+export function createFollowerClient(settings: StorageSettings): FollowerClient {
   const nats = natsOptionsOf(settings);
-  return new PortClient(
+  return new ChannelClient(
     nats === undefined
       ? new SocketChannel(settings.data)
       : // A question does not wait for a connection: the next question connects again.
@@ -24,12 +24,12 @@ export function createWantedClient(settings: StorageSettings): WantedClient {
 }
 
 /** For the follower. The folder of an embedded ledger must exist. */
-export function listenForWanted(
+export function listenForClients(
   settings: StorageSettings,
-  handler: WantedHandler,
-): Promise<WantedServer> {
+  handler: FollowerHandler,
+): Promise<FollowerServer> {
   const nats = natsOptionsOf(settings);
   return nats === undefined
-    ? listenOnWantedSocket(settings.data, handler)
+    ? listenOnFollowerSocket(settings.data, handler)
     : listenOnNats(nats, handler);
 }

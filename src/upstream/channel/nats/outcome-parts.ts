@@ -8,7 +8,7 @@
  */
 
 import { isJsonObject } from '../../../events/fields.ts';
-import { parseWantedMessage, type SentOutcome } from '../wanted-messages.ts';
+import { parseChannelMessage, type SentOutcome } from '../channel-messages.ts';
 
 /** Small enough that other messages can be sent in between. */
 const PART_BYTES_MAX = 256 << 10;
@@ -48,7 +48,7 @@ interface Transfer {
 }
 
 /** Joins the messages of each transfer. */
-export class OutcomeParts {
+export class OutcomeAssembler {
   readonly #transfers = new Map<string, Transfer>();
 
   /** The outcome, if this message completes it; otherwise undefined. */
@@ -57,7 +57,7 @@ export class OutcomeParts {
   ): { readonly outcome: unknown; readonly bytes: Buffer | undefined } | undefined {
     const message = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     const end = message.indexOf(NEWLINE);
-    const line = parseWantedMessage(message.subarray(0, end === -1 ? undefined : end).toString());
+    const line = parseChannelMessage(message.subarray(0, end === -1 ? undefined : end).toString());
     if (!isJsonObject(line) || typeof line['transfer'] !== 'string') return undefined;
     const { transfer: name, outcome, bytes } = line;
     if (outcome !== undefined) this.#transfers.set(name, start(outcome, bytes));

@@ -23,7 +23,7 @@ export interface SentKey {
   readonly isPending: boolean;
 }
 
-export class ClosingSearch {
+export class FaultySubscriptionSearch {
   /** Groups that are still to be tried, one after the other. */
   #groups: (readonly string[])[] = [];
   /** The group that is being tried on this connection. */
