@@ -94,7 +94,7 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   },
   {
     name: 'keep an old answer at a new height',
-    file: 'account-answers',
+    file: 'row-answer-cache',
     find: 'this.#heights[slot] === state.height &&',
     replacement: '',
   },
@@ -112,20 +112,20 @@ export const BROKEN_VARIANTS: readonly BrokenVariant[] = [
   },
   {
     name: 'revalue with an old mark',
-    file: 'state/markets',
+    file: 'markets/markets',
     find: 'this.#marks.set(index + 1, MARK_PRICE, price);',
     replacement: 'if (height % 7 !== 0) this.#marks.set(index + 1, MARK_PRICE, price);',
   },
   {
     name: 'answer an unknown account of a partial ledger as empty',
-    file: 'readings',
+    file: 'upstream-answers',
     find: 'const refusal = state.isPartial ? findRefusal(state, subjects, readings) : undefined;',
     replacement: 'const refusal = undefined;',
   },
   {
     name: 'tell a poll that nothing changed on a partial ledger',
-    file: 'answers',
-    find: 'if (state.isPartial) requireKnown(state, question.subjects(state), readings);',
+    file: 'present-answers',
+    find: 'if (state.isPartial) requireKnown(state, question.subjects(state), upstreamAnswers);',
     replacement: '',
   },
   {
