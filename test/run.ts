@@ -11,10 +11,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { SCHEMA_PARTS_FOLDER } from '../tools/harness/answer-checks.ts';
 import { SEED } from '../tools/harness/seed.ts';
 import { LINES_FOLDER } from '../tools/harness/simulated-lines.ts';
 import { checkCoverage } from './coverage.ts';
 import { isLongRun, ONLY_LONG } from './scale.ts';
+import { checkSchemaParts } from './schema-parts.ts';
 import { SUITES, type Suite } from './suites.ts';
 
 /** Suites spend much of their time waiting for processes that they have started. */
@@ -39,6 +41,9 @@ delete environment['NODE_EXTRA_CA_CERTS'];
 /** Where processes of counted suites leave what they have counted. */
 const counted = makeFolder('coverage');
 environment[LINES_FOLDER] = makeFolder('lines');
+/** Where processes leave the parts of schemas that they have seen in answers. */
+const schemaParts = makeFolder('schema-parts');
+environment[SCHEMA_PARTS_FOLDER] = schemaParts;
 
 /** A folder that is removed at the end of the run. */
 function makeFolder(name: string): string {
@@ -207,5 +212,7 @@ const isCovered =
   countedSuites.length === 0 ||
   countedSuites.some((suite) => !present.includes(suite)) ||
   checkCoverage(counted);
+const isWholeRun = wanted.length === 0 && !isLongRun && present.length === chosen.length;
+const hasAllParts = !hasPassed || !isWholeRun || checkSchemaParts(schemaParts);
 printSummary(results, chosen.length - present.length);
-process.exitCode = hasPassed && isCovered ? 0 : 1;
+process.exitCode = hasPassed && isCovered && hasAllParts ? 0 : 1;

@@ -69,6 +69,8 @@ export interface UpstreamQuestionType<F extends FieldTable = FieldTable>
  * the archive answers.
  */
 interface UpstreamFirst {
+  /** The form of the upstream's answer, with the members that we know. */
+  readonly answerSchema: Schema;
   /** The fields that are passed on, if they are not those of the type. */
   readonly fields?: FieldTable;
   /** A question about the past is answered from the archive; otherwise it is refused. */

@@ -7,7 +7,7 @@ import { FollowMetrics } from '../../src/service/metrics/follow-metrics.ts';
 import { connect, exchange } from '../../tools/harness/raw-client.ts';
 import { formatRequest } from '../../tools/harness/service.ts';
 import { STATUS } from '../upstream/channel/conformance.ts';
-import { ALICE, openFollowed } from './followed.ts';
+import { ALICE, accountOfExchange, openFollowed } from './followed.ts';
 
 const HEALTH = formatRequest({ method: 'GET', path: '/health' });
 
@@ -45,12 +45,12 @@ test('a poll of a followed account is a 304 with its time, one of an account tha
     const { status, headers, body } = await client.response();
     return { status, body, tag: headers.get('etag') ?? '', headers };
   };
-  let answer = '{"withdrawable":"1.0"}';
+  let answer = accountOfExchange('1.0');
   follower.scripts.set(ALICE, async () => ({ outcome: 'upstream', answer, time: 17 }));
   const first = await poll('"none"');
   assert.deepEqual([first.status, first.body, first.tag], [200, answer, '']);
   assert.equal(first.headers.get('account-time'), '17');
-  answer = '{"withdrawable":"2.0"}';
+  answer = accountOfExchange('2.0');
   const changed = await poll('"none"');
   assert.deepEqual([changed.status, changed.body], [200, answer]);
   follower.scripts.clear();

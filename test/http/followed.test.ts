@@ -7,7 +7,15 @@ import { ChannelClient } from '../../src/upstream/channel/channel-client.ts';
 import type { ItemOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { SocketChannel } from '../../src/upstream/channel/socket/socket-channel.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
-import { ALICE, addStrangers, BOB, openFollowed, until, VALIDATOR } from './followed.ts';
+import {
+  ALICE,
+  accountOfExchange,
+  addStrangers,
+  BOB,
+  openFollowed,
+  until,
+  VALIDATOR,
+} from './followed.ts';
 
 const ACCOUNT_OF_ALICE = { type: 'clearinghouseState', user: ALICE };
 const DEX = { type: 'perpDex', dex: 'xyz', fullName: 'Metals', deployer: BOB };
@@ -172,7 +180,7 @@ test('an account with time 0 is read before it is answered, whatever its age may
 });
 
 /** The exchange's own answer, with a character that is not ASCII. */
-const OWN = '{"withdrawable":"99.0","mode":"é","time":17}';
+const OWN = accountOfExchange('99.0').replace('"coin":"BTC"', '"coin":"é"');
 
 test("an account that is not recorded is the exchange's own answer, without a height", async (t) => {
   const { follower, ask, post, ports } = await openFollowed(t);

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { Budget } from '../../src/config/budget.ts';
 import type { QuestionBody } from '../../src/info/question.ts';
+import { clearinghouseState } from '../../src/info/types/clearinghouse-state.ts';
 import type {
   FollowedItem,
   FollowerClient,
@@ -18,6 +19,10 @@ import type {
 import { exchange } from '../../tools/harness/raw-client.ts';
 import { createKey, formatRequest } from '../../tools/harness/service.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import {
+  FORWARDED_EXAMPLES,
+  type ForwardedExample,
+} from '../../tools/stub-exchange/forwarded-answers.ts';
 import { connectPushAsker } from '../conformance/transports.ts';
 import { openSteppedLedger, type SteppedLedger } from '../push/stepped-ledger.ts';
 import { STATUS } from '../upstream/channel/conformance.ts';
@@ -30,6 +35,20 @@ const FIRST_READ = [
   { type: 'dexes', list: [null] },
   { type: 'universe', dex: '', meta: { universe: [], marginTables: [], collateralToken: 0 } },
 ];
+
+const EXAMPLES = new Map<unknown, ForwardedExample>(
+  FORWARDED_EXAMPLES.map((example) => [example.type, example]),
+);
+
+/** The exchange's answer to a forwarded question. */
+export function answerOfExchange(type: unknown): string {
+  return JSON.stringify(EXAMPLES.get(type)?.answers[0]);
+}
+
+/** The exchange's own answer about an account. */
+export function accountOfExchange(withdrawable: string): string {
+  return JSON.stringify({ ...(clearinghouseState.example.answer as object), withdrawable });
+}
 
 export const ALICE = '0xa11ce00000000000000000000000000000000001';
 export const BOB = '0xb0b0000000000000000000000000000000000002';
@@ -112,10 +131,10 @@ export class TestFollower implements FollowerHandler {
   }
 
   readonly forwarded: QuestionBody[] = [];
-  answerForwarded: (question: QuestionBody) => Promise<ScriptedForward> = async () => ({
+  answerForwarded: (question: QuestionBody) => Promise<ScriptedForward> = async ({ type }) => ({
     outcome: 'answered',
     status: 200,
-    answer: '[{"coin":"BTC"}]',
+    answer: answerOfExchange(type),
   });
 
   async forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome> {
@@ -215,7 +234,7 @@ export function addStrangers(
   for (const user of users) {
     scripts.set(user, async () => {
       await allowed;
-      return { outcome: 'upstream', answer: '{"withdrawable":"9.0"}', time: 17 };
+      return { outcome: 'upstream', answer: accountOfExchange('9.0'), time: 17 };
     });
   }
   return { users, allow };

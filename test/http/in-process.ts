@@ -14,6 +14,7 @@ import { Answers } from '../../src/http/answering/answers.ts';
 import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import { createInfoServer } from '../../src/http/create-server.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import type { Reply } from '../../src/http/message/reply.ts';
 import { Push } from '../../src/http/push/push.ts';
 import { HTTP_SETTINGS, type HttpSettings } from '../../src/http/settings.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
@@ -24,6 +25,7 @@ import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
 import { LoadGauge } from '../../src/service/metrics/load-gauge.ts';
 import { Metrics } from '../../src/service/metrics/metrics.ts';
 import type { FollowerClient } from '../../src/upstream/channel/follower-client.ts';
+import { checkAnswer } from '../../tools/harness/answer-checks.ts';
 import { type Cleanup, type PreparedData, prepareData } from '../../tools/harness/service.ts';
 
 export type ChangedSettings = Partial<HttpSettings>;
@@ -114,6 +116,20 @@ export async function openGround(
   };
 }
 
+/** Answers that are checked against the schemas of their types. */
+class CheckedAnswers extends Answers {
+  override answer(...request: Parameters<Answers['answer']>): Reply | Promise<Reply> {
+    const reply = super.answer(...request);
+    return reply instanceof Promise ? reply.then(checkReply) : checkReply(reply);
+  }
+}
+
+function checkReply(reply: Reply): Reply {
+  const { status, type, isCsv, body } = reply;
+  if (status === 200 && !isCsv) checkAnswer(type, String(body));
+  return reply;
+}
+
 export function createInProcess(
   { live, keys, advanced }: Ground,
   { settings: changed = {}, budgets = new Budgets(), follower, history }: ServiceChanges = {},
@@ -131,7 +147,7 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new Answers({ ...shared, load, follower, history });
+  const answers = new CheckedAnswers({ ...shared, load, follower, history });
   const push = new Push({ ...shared, answers });
   const server = createInfoServer({ ...shared, answers, push, follower });
   const advance = () => push.advance();

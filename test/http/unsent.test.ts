@@ -9,7 +9,7 @@ import { RequestError } from '../../src/info/request-error.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
 import { connect, exchange } from '../../tools/harness/raw-client.ts';
 import { formatQuestion } from '../../tools/harness/service.ts';
-import { ALICE, openFollowed } from './followed.ts';
+import { ALICE, answerOfExchange, openFollowed } from './followed.ts';
 import { startInProcess } from './in-process.ts';
 
 const CLIENTS = 20;
@@ -95,11 +95,17 @@ UnsentBytes.prototype.add = function (bytes) {
   };
 };
 
+/** Fills of the exchange, more than 200 KB. */
+function longAnswer(): string {
+  const [fill] = JSON.parse(answerOfExchange('userFills'));
+  return JSON.stringify(new Array(600).fill(fill));
+}
+
 test('a long answer of the exchange is counted until it is sent, on every transport', async (context) => {
   const { follower, key, post, ports } = await openFollowed(context, {
     settings: { forward: true },
   });
-  const answer = JSON.stringify('x'.repeat(200_000));
+  const answer = longAnswer();
   follower.answerForwarded = async () => ({ outcome: 'answered', status: 200, answer });
   const question = { type: 'userFills', user: ALICE };
   const before = counted;
@@ -120,7 +126,7 @@ test('a long answer of the exchange is counted until it is sent, on every transp
 
 test('answers of the exchange are refused while too much is unread, however many are in flight', async (context) => {
   const { follower, ask } = await openFollowed(context, { settings: { forward: true } });
-  const answer = JSON.stringify('x'.repeat(200_000));
+  const answer = longAnswer();
   let arrive: () => void = () => undefined;
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;

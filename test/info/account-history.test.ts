@@ -7,7 +7,7 @@ import { AccountSeries, CSV_HEAD, formatCsvRow } from '../../src/info/answers/ac
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { readQuestion } from '../../src/info/read-question.ts';
-import { answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
+import { answerFrom, answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
@@ -51,7 +51,7 @@ const DAY_MS = 86_400_000;
 
 function ask(history: HistoryView, body: object) {
   const question = readQuestion({ type: 'accountHistory', user: USER, ...body }) as ArchiveQuestion;
-  return answerSteps(question.answer(history));
+  return answerFrom(question, history);
 }
 
 const to = (block: number) => TIME + (block - 1) * 1000;
@@ -169,7 +169,7 @@ test('a series may be longer than the room that its writer starts with', () => {
 test('a portfolio has value, profit and volume of all dexes since the period began', () => {
   const { history, calls } = foldedHistory(BLOCKS.slice(0, 3), { dexesOf: () => [0, 1] });
   const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
-  const { body, ...others } = answerSteps(question.answer(history));
+  const { body, ...others } = answerFrom(question, history);
   const ends =
     `{"accountValueHistory":[[${to(1)},"0.0"],[${to(3)},"1026.75"]]` +
     `,"pnlHistory":[[${to(1)},"0.0"],[${to(3)},"1020.75"]],"vlm":"60.0"}`;
@@ -207,14 +207,14 @@ test('the volume of a portfolio counts from the last block before the period, or
   const times = [0, 40 * DAY_MS, 80 * DAY_MS];
   const history = historyOf(times, { dexesOf: () => [0], sumsAt });
   const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
-  answerSteps(question.answer(history));
+  answerFrom(question, history);
   assert.deepEqual(asked, [2, 2, 2, 0]);
 });
 
 test('a portfolio of a user that a partial ledger does not know has no points', () => {
   const { history } = foldedHistory([[{ type: 'partial' }]]);
   const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
-  const periods = new Map(JSON.parse(answerSteps(question.answer(history)).body));
+  const periods = new Map(JSON.parse(answerFrom(question, history).body));
   const nothing = { accountValueHistory: [], pnlHistory: [], vlm: '0.0' };
   assert.deepEqual(periods.get('day'), nothing);
 });

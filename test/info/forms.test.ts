@@ -49,7 +49,7 @@ const SUMMARY =
 
 const POSITION =
   '{coin: text, szi: amount' +
-  ', leverage: {type: ["cross","isolated"], value: whole, rawUsd: amount}' +
+  ', leverage: {type: ["cross","isolated"], value: whole, rawUsd?: amount}' +
   ', entryPx: amount, positionValue: amount, unrealizedPnl: amount, returnOnEquity: amount' +
   ', liquidationPx: amount or null, marginUsed: amount, maxLeverage: whole' +
   ', cumFunding: {allTime: amount, sinceOpen: amount, sinceChange: amount}}';

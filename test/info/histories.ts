@@ -2,8 +2,10 @@
 
 import type { ArchiveAnswer, ArchiveSteps } from '../../src/info/archive/archive-answer.ts';
 import type { HistoryView, PastView } from '../../src/info/archive/history-view.ts';
+import type { ArchiveQuestion } from '../../src/info/question.ts';
 import type { QuestionSubject } from '../../src/info/question-subject.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { checkAnswer } from '../../tools/harness/answer-checks.ts';
 import { stateOf, TIME } from './states.ts';
 
 export function pastOf(state: StateView): PastView {
@@ -62,6 +64,13 @@ export function answerSteps(steps: ArchiveSteps): AnswerAsText {
     const step = steps.next();
     if (step.done === true) return { ...step.value, body: String(step.value.body) };
   }
+}
+
+/** The answer to a question, checked against the schema of its type. */
+export function answerFrom(question: ArchiveQuestion, history: HistoryView): AnswerAsText {
+  const answer = answerSteps(question.answer(history));
+  if (answer.format === 'json') checkAnswer(question.type, answer.body);
+  return answer;
 }
 
 /** What a history was asked for, in order. */

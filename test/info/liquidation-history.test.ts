@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { Reduction } from '../../src/info/archive/history-view.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { readQuestion } from '../../src/info/read-question.ts';
+import { checkAnswer } from '../../tools/harness/answer-checks.ts';
 import { foldedHistory } from './histories.ts';
 import { TIME } from './states.ts';
 
@@ -71,7 +72,10 @@ function ask(
   let pauses = 0;
   for (;;) {
     const step = steps.next();
-    if (step.done === true) return { answer: step.value, calls, asked, pauses };
+    if (step.done === true) {
+      if (step.value.format === 'json') checkAnswer('liquidationHistory', String(step.value.body));
+      return { answer: step.value, calls, asked, pauses };
+    }
     pauses++;
   }
 }

@@ -10,15 +10,12 @@ import { createSimulator } from '../../src/simulator/simulator.ts';
 import { appendAll, NO_SNAPSHOTS } from '../../tools/harness/data-directory.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { archiveOnce, withArchive } from '../archive/archived.ts';
+import { answerFrom } from './histories.ts';
 
 const place = createPlaces();
 
 function answerOf(history: HistoryView, body: object): string {
-  const steps = (readQuestion(body) as ArchiveQuestion).answer(history);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return String(step.value.body);
-  }
+  return answerFrom(readQuestion(body) as ArchiveQuestion, history).body;
 }
 
 interface Liquidation {

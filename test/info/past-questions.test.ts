@@ -8,7 +8,7 @@ import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { answerQuestion, readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { answerSteps, foldedHistory, historyOf } from './histories.ts';
+import { answerFrom, foldedHistory, historyOf } from './histories.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
@@ -27,7 +27,7 @@ function read(body: object): ArchiveQuestion {
 }
 
 function ask(history: HistoryView, body: object) {
-  return answerSteps(read(body).answer(history));
+  return answerFrom(read(body), history);
 }
 
 test('a question is answered from the state of its moment', () => {
@@ -45,7 +45,7 @@ test('a question is answered from the state of its moment', () => {
     assert.equal(question.isFixedAt(height, history), isFixed);
     const state = stateOf(...BLOCKS.slice(0, height));
     const { atHeight, atTime, ...present } = { atHeight: 0, atTime: 0, ...body };
-    assert.deepEqual(answerSteps(question.answer(history)), {
+    assert.deepEqual(answerFrom(question, history), {
       body: answerQuestion(state, present),
       format: 'json',
       height,
@@ -124,7 +124,7 @@ test('a moment that is not held is refused before the answer, and instead of it'
   for (const body of [{ type: 'allMids' }, { type: 'portfolio', user: USER }]) {
     const late = read({ ...body, atHeight: 12 });
     assertRefused(() => late.findHeight(history, PRESENT), NOT_HELD);
-    assertRefused(() => answerSteps(late.answer(history)), NOT_HELD);
+    assertRefused(() => answerFrom(late, history), NOT_HELD);
     const early = read({ ...body, atHeight: 9 });
     assertRefused(() => early.findHeight(history, PRESENT), NOT_YET);
   }
@@ -155,7 +155,7 @@ test('CSV is given to who asks for no format, where there are rows', () => {
   const { history } = foldedHistory(BLOCKS);
   const formatOf = (body: object) => {
     const question = read({ user: USER, ...body });
-    return answerSteps((question.asCsv?.() ?? question).answer(history)).format;
+    return answerFrom(question.asCsv?.() ?? question, history).format;
   };
   assert.equal(formatOf({ type: 'accountHistory' }), 'csv');
   assert.equal(formatOf({ type: 'accountHistory', format: 'json' }), 'json');
@@ -164,7 +164,7 @@ test('CSV is given to who asks for no format, where there are rows', () => {
   assert.equal(formatOf({ type: 'portfolio', format: 'json' }), 'json');
   const asCsv = read({ type: 'accountHistory', user: USER, atHeight: 2 }).asCsv?.();
   assert.ok(asCsv !== undefined);
-  const { height } = answerSteps(asCsv.answer(history));
+  const { height } = answerFrom(asCsv, history);
   assert.equal(height, 2);
 });
 

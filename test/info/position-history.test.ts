@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { HistoryView, PositionChange } from '../../src/info/archive/history-view.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { readQuestion } from '../../src/info/read-question.ts';
-import { answerSteps, foldedHistory, historyOf, pastOf } from './histories.ts';
+import { answerFrom, foldedHistory, historyOf, pastOf } from './histories.ts';
 import { assertRefused, stateOf, TIME } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
@@ -51,7 +51,7 @@ function historyWith(changes: readonly (PositionChange | undefined)[]) {
 
 function ask(history: HistoryView, fields: object = {}) {
   const body = { type: 'positionHistory', user: USER, coin: 'BTC', ...fields };
-  return answerSteps((readQuestion(body) as ArchiveQuestion).answer(history));
+  return answerFrom(readQuestion(body) as ArchiveQuestion, history);
 }
 
 test('each change is told with the position after it and the mark then', () => {

@@ -73,6 +73,7 @@ const list = (path: string) => [`${path} list`, `${path} one less`];
 const account = (path: string) => [
   ...list(`${path}/assetPositions`),
   `${path}/assetPositions/*/position/coin amount`,
+  `${path}/assetPositions/*/position/leverage/rawUsd left out`,
   `${path}/assetPositions/*/position/liquidationPx null`,
 ];
 

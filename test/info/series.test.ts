@@ -18,7 +18,7 @@ import type { WireBlock } from '../../tools/naive-twin/naive-block.ts';
 import { Book, usdOf } from '../../tools/naive-twin/naive-book.ts';
 import { writeDecimal } from '../../tools/naive-twin/naive-decimal.ts';
 import { archiveOnce, withArchive } from '../archive/archived.ts';
-import { type AnswerAsText, answerSteps } from './histories.ts';
+import { type AnswerAsText, answerFrom } from './histories.ts';
 
 const BLOCKS = 300;
 const ACCOUNTS = 10;
@@ -81,7 +81,7 @@ function ask(history: HistoryView, body: object, present?: Present): AnswerAsTex
   if (question instanceof RequestError) return question;
   try {
     question.findHeight(history, present ?? { height: 0, time: 0 });
-    return answerSteps(question.answer(history));
+    return answerFrom(question, history);
   } catch (error) {
     if (error instanceof RequestError) return error;
     throw error;

@@ -15,7 +15,7 @@ import { PAST_MOMENT_FIELDS, readMoment } from '../../src/info/fields/past-momen
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
-import { answerSteps, historyOf } from './histories.ts';
+import { answerFrom, historyOf } from './histories.ts';
 import { assertRefused } from './states.ts';
 
 const USER = `0x${'a'.repeat(40)}`;
@@ -282,7 +282,7 @@ test('in a query a moment is digits, at most sixteen, given once', () => {
 /** The times of a portfolio's periods, each as first, step and count. */
 function periodsOf(history: HistoryView): Record<string, readonly number[]> {
   const question = readQuestion({ type: 'portfolio', user: USER }) as ArchiveQuestion;
-  const answer = answerSteps(question.answer(history));
+  const answer = answerFrom(question, history);
   const { body, format, height, time, isFixed, accountTime } = answer;
   const { last, lastTime } = history.range();
   assert.deepEqual(

@@ -5,11 +5,18 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ItemOutcome } from '../../src/upstream/channel/follower-client.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
-import { ALICE, addStrangers, BOB, openFollowed, until } from '../http/followed.ts';
+import {
+  ALICE,
+  accountOfExchange,
+  addStrangers,
+  BOB,
+  openFollowed,
+  until,
+} from '../http/followed.ts';
 
 const SUBSCRIPTION = { type: 'clearinghouseState', user: ALICE, dex: '' };
 const PARTIAL = { type: 'partial' };
-const OWN: ItemOutcome = { outcome: 'upstream', answer: '{"withdrawable":"9.0"}', time: 17 };
+const OWN: ItemOutcome = { outcome: 'upstream', answer: accountOfExchange('9.0'), time: 17 };
 
 function account(rawUsd: string, dex = '') {
   return { type: 'account', user: ALICE, dex, rawUsd, positions: [] };
@@ -127,7 +134,7 @@ test("an account that is not recorded is pushed as the exchange's own answer, un
   await client.next('subscriptionResponse');
   const own = await client.nextState();
   assert.deepEqual(own, {
-    ...{ user: ALICE, dex: '', clearinghouseState: { withdrawable: '9.0' } },
+    ...{ user: ALICE, dex: '', clearinghouseState: JSON.parse(accountOfExchange('9.0')) },
     ...{ accountTime: 17, accountSource: 'upstream' },
   });
   await follower.append(account('5.0'));

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { HttpLimits } from '../../src/http/limits.ts';
+import { checkAnswer } from './answer-checks.ts';
 import { MAIN } from './paths.ts';
 
 const LIMITED_SERVICE = path.join(import.meta.dirname, 'limited-service.js');
@@ -130,10 +131,19 @@ function isSameFlag(word: string, later: string): boolean {
   return isFlag(later) && word.split('=', 1)[0] === later.split('=', 1)[0];
 }
 
-export function run(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const program = new Program([process.execPath, MAIN, ...args], options.variables);
   program.child.stdin.end(options.input ?? '');
-  return program.ended;
+  const outcome = await program.ended;
+  checkQuery(args, outcome);
+  return outcome;
+}
+
+/** Checks the answer that `perpinfo query` has printed. */
+function checkQuery([command, ...args]: readonly string[], { code, stdout }: Outcome): void {
+  const question = args.find((word) => word.startsWith('{'));
+  if (command !== 'query' || code !== 0 || question === undefined) return;
+  checkAnswer(JSON.parse(question).type, stdout);
 }
 
 /** Runs the program, which must not fail. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
+import { checkAnswer } from './answer-checks.ts';
 import type { Cleanup } from './running.ts';
 
 export interface PushedFrame {
@@ -101,6 +102,7 @@ export class PushClient {
     clearTimeout(timer);
     const frame = this.frames.shift() as PushedFrame;
     checkError(frame);
+    checkPost(frame);
     return frame;
   }
 
@@ -129,6 +131,15 @@ function checkError({ channel, data, error }: PushedFrame): void {
   assert.ok(Object.hasOwn(REQUEST_ERRORS, error.code), error.code);
   assert.ok(text.includes(message) || text.startsWith('Already '), text);
   if (isPost) assert.deepEqual([error.method, error.id], ['post', id]);
+}
+
+/** The answer in a response to a post fits the schema of its type. */
+function checkPost({ channel, data }: PushedFrame): void {
+  if (channel !== 'post') return;
+  const { type, payload } = (data as PostData).response;
+  if (type !== 'info') return;
+  const answer = payload as { readonly type: string; readonly data: unknown };
+  checkAnswer(answer.type, JSON.stringify(answer.data));
 }
 
 interface PostData {

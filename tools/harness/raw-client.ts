@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
+import { checkResponse } from './answer-checks.ts';
 
 export interface RawResponse {
   readonly status: number;
@@ -97,10 +98,24 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<Ra
   const client = await connect(port);
   try {
     client.send(bytes);
-    return await client.response({ hasBody: !/^HEAD /.test(bytes.toString('latin1', 0, 5)) });
+    const response = await client.response({
+      hasBody: !/^HEAD /.test(bytes.toString('latin1', 0, 5)),
+    });
+    checkExchange(bytes.toString(), response);
+    return response;
   } finally {
     client.close();
   }
+}
+
+const REQUEST = /^(?<method>[A-Z]+) (?<path>\S+) HTTP.*?\r\n\r\n(?<requestBody>.*)$/s;
+
+/** Checks an answer to an ordinary request; tests of the protocol also send requests in other forms. */
+function checkExchange(request: string, { status, headers, body }: RawResponse): void {
+  const { method, path, requestBody } = REQUEST.exec(request)?.groups ?? {};
+  if (method === undefined || /^transfer-encoding:/im.test(request)) return;
+  const contentType = headers.get('content-type');
+  checkResponse({ method, path, requestBody, status, contentType, body });
 }
 
 interface Parsed {

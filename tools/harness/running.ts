@@ -10,6 +10,7 @@ import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Key } from '../../src/access/keys.ts';
 import { parseBudget } from '../../src/config/budget.ts';
 import type { HttpLimits } from '../../src/http/limits.ts';
+import { checkResponse } from './answer-checks.ts';
 import { appendAll, NO_SNAPSHOTS } from './data-directory.ts';
 import { createPlaces, type Outcome, type Program, start, startLimited } from './program.ts';
 
@@ -65,11 +66,15 @@ export class Client {
     return new Promise((resolve, reject) => {
       const options = { port: this.#port, agent: this.#agent, method, path, headers };
       const sent = request({ host: '127.0.0.1', ...options }, (response) => {
-        text(response).then(
-          (read) =>
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read }),
-          reject,
-        );
+        text(response)
+          .then((read) => {
+            const { statusCode: status = 0, headers: received } = response;
+            const contentType = received['content-type'];
+            const requestBody = body ?? '';
+            checkResponse({ method, path, requestBody, status, contentType, body: read });
+            resolve({ status, headers: received, body: read });
+          })
+          .catch(reject);
       });
       sent.on('error', reject);
       sent.end(body);

@@ -3,6 +3,7 @@
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { checkAnswer } from './answer-checks.ts';
 import type { Answer } from './running.ts';
 
 /** Given up after this: a process that was killed may leave a request without an end. */
@@ -24,7 +25,7 @@ export class WatchedClient {
     this.#options = options;
   }
 
-  ask(question: unknown): Promise<Answer> {
+  ask(question: object): Promise<Answer> {
     const { port, secret } = this.#options;
     return new Promise((resolve, reject) => {
       const sent = request(
@@ -36,7 +37,12 @@ export class WatchedClient {
         (response) => {
           const { headers, socket, statusCode: status = 0 } = response;
           this.#note(socket, headers['ledger-height']);
-          text(response).then((body) => resolve({ status, headers, body }), reject);
+          text(response)
+            .then((body) => {
+              if (status === 200) checkAnswer((question as { type?: unknown }).type, body);
+              resolve({ status, headers, body });
+            })
+            .catch(reject);
         },
       );
       sent.on('timeout', () => sent.destroy(new Error(`no answer in ${WAIT_MS_MAX} ms`)));

@@ -2,7 +2,7 @@
 
 type Json = ReturnType<typeof JSON.parse>;
 
-const FILL = {
+export const FILL = {
   coin: 'BTC',
   px: '97250.0',
   sz: '0.00297',
@@ -21,7 +21,7 @@ const FILL = {
   twapId: null,
 };
 
-const OPEN_ORDER = {
+export const OPEN_ORDER = {
   coin: 'BTC',
   side: 'A',
   limitPx: '98000.0',
@@ -40,7 +40,7 @@ const OPEN_ORDER = {
   cloid: `0x${'ce'.repeat(16)}`,
 };
 
-const FUNDING = {
+export const FUNDING = {
   time: 1_789_135_200_020,
   hash: `0x${'0'.repeat(64)}`,
   delta: {

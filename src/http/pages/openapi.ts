@@ -7,6 +7,7 @@ import { PAST_MOMENT_FIELDS } from '../../info/fields/past-moment.ts';
 import type { QuestionType } from '../../info/question-type.ts';
 import { OWN_TYPES, QUESTION_TYPES } from '../../info/question-types.ts';
 import { REQUEST_ERRORS, RequestError, type RequestErrorCode } from '../../info/request-error.ts';
+import { anyOf, type Schema } from '../../info/schema.ts';
 import { LARGEST_HEADER_NUMBER } from '../message/request-head.ts';
 import type { ServiceHealth } from './health.ts';
 
@@ -95,6 +96,15 @@ function questionSchema(questionType: QuestionType): Json {
     properties: { type: { const: type }, ...Object.fromEntries(properties) },
     required: ['type', ...required.map(([name]) => name)],
   };
+}
+
+/** The form of an answer, from the ledger or from the exchange. */
+function answerSchemaOf(questionType: QuestionType): Schema {
+  const { answerSchema } = questionType;
+  if (questionType.source === 'upstream' || questionType.upstreamFirst === undefined) {
+    return answerSchema;
+  }
+  return anyOf(answerSchema, questionType.upstreamFirst.answerSchema);
 }
 
 /** The response of one status, with an example for each of its error codes. */
@@ -309,7 +319,7 @@ function describeInterface(): Json {
   const schemas: Json = { Error: ERROR_SCHEMA, Health: HEALTH_SCHEMA };
   for (const questionType of QUESTION_TYPES) {
     schemas[`${questionType.type}Question`] = questionSchema(questionType);
-    schemas[`${questionType.type}Answer`] = questionType.answerSchema;
+    schemas[`${questionType.type}Answer`] = answerSchemaOf(questionType);
   }
   const healthContent = {
     'application/json': { schema: { $ref: '#/components/schemas/Health' } },

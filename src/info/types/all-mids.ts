@@ -6,7 +6,7 @@ import { formatMarkPrice, marketPlaces, requireMarkets } from '../answers/market
 import { dexField } from '../fields/dex-field.ts';
 import { DEX_FIELDS } from '../fields/market-fields.ts';
 import type { StateQuestionType } from '../question-type.ts';
-import { amount } from '../schema.ts';
+import { amount, decimalText } from '../schema.ts';
 
 /** Indexes of markets that have a price to trade at: a delisted one has only its last mark. */
 function listTraded(state: StateView, dexIndex: number): number[] {
@@ -30,7 +30,11 @@ export const allMids: StateQuestionType<typeof fields> = {
   answerSchema: { type: 'object', additionalProperties: amount },
   example: { question: { type: 'allMids' }, answer: { BTC: '97300.0', MOG: '0.009348' } },
   push: { name: 'mids' },
-  upstreamFirst: { fields: DEX_FIELDS, isPastFromArchive: true },
+  upstreamFirst: {
+    answerSchema: { type: 'object', additionalProperties: decimalText },
+    fields: DEX_FIELDS,
+    isPastFromArchive: true,
+  },
   validate(state, { dex }) {
     requireMarkets(state, dex);
   },

@@ -24,11 +24,8 @@ const summarySchema = object({
 const positionSchema = object({
   coin: anyText,
   szi: amount,
-  leverage: object({
-    type: choiceOf('cross', 'isolated'),
-    value: wholeNumber,
-    rawUsd: amount,
-  }),
+  // The exchange's own answer has no rawUsd in a cross position; the ledger's answer always has it.
+  leverage: object({ type: choiceOf('cross', 'isolated'), value: wholeNumber }, { rawUsd: amount }),
   entryPx: amount,
   positionValue: amount,
   unrealizedPnl: amount,

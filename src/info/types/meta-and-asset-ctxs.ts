@@ -5,7 +5,19 @@ import { formatContexts, formatMeta, requireMarkets } from '../answers/market-an
 import { dexField } from '../fields/dex-field.ts';
 import { DEX_FIELDS } from '../fields/market-fields.ts';
 import type { StateQuestionType } from '../question-type.ts';
-import { alwaysNull, amount, listOf, object, orNull, tuple, zero } from '../schema.ts';
+import {
+  alwaysNull,
+  amount,
+  anyText,
+  decimalText,
+  listOf,
+  object,
+  openObject,
+  orNull,
+  tuple,
+  wholeNumber,
+  zero,
+} from '../schema.ts';
 import { metaExample, metaSchema } from './meta.ts';
 
 export const contextSchema = object({
@@ -36,6 +48,18 @@ const contextExample = {
 
 export const contextsExample = [contextExample, { ...contextExample, markPx: '0.009348' }];
 
+const upstreamMetaSchema = openObject({
+  universe: listOf(
+    openObject({ name: anyText, szDecimals: wholeNumber, maxLeverage: wholeNumber }),
+  ),
+});
+const upstreamContextSchema = openObject({
+  ...{ funding: decimalText, openInterest: decimalText, prevDayPx: decimalText },
+  ...{ dayNtlVlm: decimalText, oraclePx: decimalText, markPx: decimalText },
+  ...{ premium: orNull(decimalText), midPx: orNull(decimalText) },
+  impactPxs: orNull(listOf(decimalText)),
+});
+
 const fields = { dex: dexField };
 
 export const metaAndAssetCtxs: StateQuestionType<typeof fields> = {
@@ -51,7 +75,11 @@ export const metaAndAssetCtxs: StateQuestionType<typeof fields> = {
     question: { type: 'metaAndAssetCtxs' },
     answer: [metaExample, contextsExample],
   },
-  upstreamFirst: { fields: DEX_FIELDS, isPastFromArchive: true },
+  upstreamFirst: {
+    answerSchema: tuple(upstreamMetaSchema, listOf(upstreamContextSchema)),
+    fields: DEX_FIELDS,
+    isPastFromArchive: true,
+  },
   validate(state, { dex }) {
     requireMarkets(state, dex);
   },

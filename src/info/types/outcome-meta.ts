@@ -1,7 +1,7 @@
 /** `outcomeMeta`: the outcome markets; there are none. */
 
 import type { StateQuestionType } from '../question-type.ts';
-import { emptyList, object } from '../schema.ts';
+import { anything, emptyList, listOf, object, openObject } from '../schema.ts';
 
 export const outcomeMeta: StateQuestionType<Record<string, never>> = {
   source: 'state',
@@ -12,7 +12,9 @@ export const outcomeMeta: StateQuestionType<Record<string, never>> = {
   fields: {},
   answerSchema: object({ outcomes: emptyList, questions: emptyList }),
   example: { question: { type: 'outcomeMeta' }, answer: { outcomes: [], questions: [] } },
-  upstreamFirst: {},
+  upstreamFirst: {
+    answerSchema: openObject({ outcomes: listOf(anything), questions: listOf(anything) }),
+  },
   changedAt: () => 0,
   answer: () => '{"outcomes":[],"questions":[]}',
 };

@@ -14,7 +14,17 @@ import { WEIGHT_SHARES } from '../archive/surcharge.ts';
 import { countPoints, listPoints } from '../archive/time-range.ts';
 import { addressField } from '../fields/address-field.ts';
 import type { ArchiveQuestionType } from '../question-type.ts';
-import { amount, choiceOf, listOf, object, tuple, wholeNumber } from '../schema.ts';
+import {
+  amount,
+  anyText,
+  choiceOf,
+  decimalText,
+  listOf,
+  object,
+  openObject,
+  tuple,
+  wholeNumber,
+} from '../schema.ts';
 
 const fields = { user: addressField };
 
@@ -39,6 +49,12 @@ const periodSchema = object({
   accountValueHistory: pointsSchema,
   pnlHistory: pointsSchema,
   vlm: amount,
+});
+
+const upstreamPointsSchema = listOf(tuple(wholeNumber, decimalText));
+const upstreamPeriodSchema = openObject({
+  ...{ accountValueHistory: upstreamPointsSchema, pnlHistory: upstreamPointsSchema },
+  vlm: decimalText,
 });
 
 const EXAMPLE_PERIOD = {
@@ -69,7 +85,7 @@ export const portfolio: ArchiveQuestionType<typeof fields> = {
     answer: NAMES.map((name) => [name, EXAMPLE_PERIOD]),
   },
   hasCsv: false,
-  upstreamFirst: {},
+  upstreamFirst: { answerSchema: listOf(tuple(anyText, upstreamPeriodSchema)) },
   *answer(history, { user }, format): ArchiveSteps {
     const { firstTime, last, lastTime } = history.range();
     const periods = PERIODS.map((period) => rangeOf(period, firstTime, lastTime));

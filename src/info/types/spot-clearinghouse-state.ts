@@ -3,12 +3,24 @@
 import { addressField } from '../fields/address-field.ts';
 import { USER_AND_DEX_FIELDS } from '../fields/market-fields.ts';
 import type { StateQuestionType } from '../question-type.ts';
-import { emptyList, object } from '../schema.ts';
+import {
+  anyText,
+  decimalText,
+  emptyList,
+  listOf,
+  object,
+  openObject,
+  wholeNumber,
+} from '../schema.ts';
 
 /** The spot balances of every user. */
 export const NO_SPOT_BALANCES = { balances: [] };
 export const NO_SPOT_BALANCES_TEXT = JSON.stringify(NO_SPOT_BALANCES);
 export const noSpotBalancesSchema = object({ balances: emptyList });
+
+const upstreamBalanceSchema = openObject({
+  ...{ coin: anyText, token: wholeNumber, total: decimalText, hold: decimalText },
+});
 
 const fields = { user: addressField };
 
@@ -28,7 +40,10 @@ export const spotClearinghouseState: StateQuestionType<typeof fields> = {
     answer: NO_SPOT_BALANCES,
   },
   partial: { isRefused: true },
-  upstreamFirst: { fields: USER_AND_DEX_FIELDS },
+  upstreamFirst: {
+    answerSchema: openObject({ balances: listOf(upstreamBalanceSchema) }),
+    fields: USER_AND_DEX_FIELDS,
+  },
   changedAt: () => 0,
   answer: () => NO_SPOT_BALANCES_TEXT,
 };

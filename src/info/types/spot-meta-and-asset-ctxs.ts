@@ -1,8 +1,13 @@
 /** `spotMetaAndAssetCtxs`: the spot markets and their prices; there are none. */
 
 import type { StateQuestionType } from '../question-type.ts';
-import { emptyList, tuple } from '../schema.ts';
-import { SPOT_META, SPOT_META_TEXT, spotMetaSchema } from './spot-meta.ts';
+import { decimalText, emptyList, listOf, openObject, orNull, tuple } from '../schema.ts';
+import { SPOT_META, SPOT_META_TEXT, spotMetaSchema, upstreamSpotMetaSchema } from './spot-meta.ts';
+
+const upstreamSpotContextSchema = openObject({
+  ...{ prevDayPx: decimalText, dayNtlVlm: decimalText, markPx: decimalText },
+  midPx: orNull(decimalText),
+});
 
 export const spotMetaAndAssetCtxs: StateQuestionType<Record<string, never>> = {
   source: 'state',
@@ -13,7 +18,9 @@ export const spotMetaAndAssetCtxs: StateQuestionType<Record<string, never>> = {
   fields: {},
   answerSchema: tuple(spotMetaSchema, emptyList),
   example: { question: { type: 'spotMetaAndAssetCtxs' }, answer: [SPOT_META, []] },
-  upstreamFirst: {},
+  upstreamFirst: {
+    answerSchema: tuple(upstreamSpotMetaSchema, listOf(upstreamSpotContextSchema)),
+  },
   changedAt: () => 0,
   answer: () => `[${SPOT_META_TEXT},[]]`,
 };

@@ -5,7 +5,16 @@
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import type { StateQuestionType } from '../question-type.ts';
-import { emptyList, listOf, object } from '../schema.ts';
+import {
+  anyText,
+  emptyList,
+  flag,
+  listOf,
+  object,
+  openObject,
+  type Schema,
+  wholeNumber,
+} from '../schema.ts';
 
 const COLLATERAL_TOKEN = {
   name: 'USDC',
@@ -27,6 +36,16 @@ export const spotMetaSchema = object({
   tokens: listOf({ const: COLLATERAL_TOKEN }),
 });
 
+export const upstreamSpotMetaSchema: Schema = openObject({
+  universe: listOf(openObject({ name: anyText, tokens: listOf(wholeNumber), index: wholeNumber })),
+  tokens: listOf(
+    openObject({
+      ...{ name: anyText, szDecimals: wholeNumber, weiDecimals: wholeNumber },
+      ...{ index: wholeNumber, tokenId: anyText, isCanonical: flag },
+    }),
+  ),
+});
+
 export const spotMeta: StateQuestionType<Record<string, never>> = {
   source: 'state',
   type: 'spotMeta',
@@ -36,7 +55,7 @@ export const spotMeta: StateQuestionType<Record<string, never>> = {
   fields: {},
   answerSchema: spotMetaSchema,
   example: { question: { type: 'spotMeta' }, answer: SPOT_META },
-  upstreamFirst: {},
+  upstreamFirst: { answerSchema: upstreamSpotMetaSchema },
   changedAt: () => 0,
   answer: () => SPOT_META_TEXT,
 };

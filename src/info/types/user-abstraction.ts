@@ -38,7 +38,7 @@ export const userAbstraction: StateQuestionType<typeof fields> = {
         ? [{ kind: 'account', user, dexIndex: FIRST_DEX_INDEX }]
         : [],
   },
-  upstreamFirst: {},
+  upstreamFirst: { answerSchema: anyText },
   changedAt: (state, { user }) => state.modes.changedAt(state.addresses.find(user)),
   answer(state, { user }) {
     const mode = findMode(state, user);
