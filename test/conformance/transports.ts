@@ -10,7 +10,9 @@ import type { Registry } from 'prom-client';
 import { WebSocket } from 'ws';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
+import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import type { StateView } from '../../src/state/state.ts';
+import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
 import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';
 import {
   type ChangedSettings,
@@ -45,11 +47,19 @@ interface Options {
   readonly settings?: ChangedSettings;
   /** Keys with a budget, and how many. */
   readonly budgets?: { readonly budget: Budget; readonly count: number };
+  /** The archive and the follower that the services ask, made for the folder of the ledger. */
+  openSources?(folder: string): Promise<AnswerSources>;
+}
+
+export interface AnswerSources {
+  readonly history: HistorySource;
+  readonly wanted: WantedClient;
+  close(): Promise<void>;
 }
 
 export async function openTransports(
   context: Cleanup,
-  { settings = {}, budgets }: Options = {},
+  { settings = {}, budgets, openSources }: Options = {},
 ): Promise<Transports> {
   const closers: (() => Promise<void> | void)[] = [];
   // Registered first, so that all is closed before the folder is removed.
@@ -63,12 +73,14 @@ export async function openTransports(
   const expired = create(undefined, 1);
   const budgeted = Array.from({ length: budgets?.count ?? 0 }, () => create(budgets?.budget));
   await store.close();
+  const sources = await openSources?.(folder);
+  closers.push(async () => sources?.close());
   const ground = await openGround(folder);
   closers.push(() => ground.close());
   while (ground.live.state?.height !== HEIGHT) await sleep(5);
   const open = async (name: string, noFastLane: boolean): Promise<Transport> => {
     const changed = { ...settings, noFastLane };
-    const { server, registry, close } = createInProcess(ground, { settings: changed });
+    const { server, registry, close } = createInProcess(ground, { settings: changed, ...sources });
     closers.push(close);
     return { name, server, registry, port: await listenLocally(server) };
   };
