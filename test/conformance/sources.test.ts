@@ -15,7 +15,10 @@ import { STATE_TYPES } from '../../src/info/question-types.ts';
 import { answerQuestion, readQuestion } from '../../src/info/read-question.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
-import type { ForwardOutcome, WantedHandler } from '../../src/upstream/channel/wanted.ts';
+import type {
+  FollowerHandler,
+  ForwardOutcome,
+} from '../../src/upstream/channel/follower-client.ts';
 import { exchange } from '../../tools/harness/raw-client.ts';
 import { formatRequest, HEIGHT } from '../../tools/harness/service.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
@@ -35,8 +38,8 @@ import {
 const exchangeAnswers = new Map<string, string>();
 
 /** An exchange that answers the questions of the table, in whatever order their fields come. */
-const follower: WantedHandler = {
-  want: async () => ({ outcome: 'failed', reason: 'the ledger knows every account' }),
+const handler: FollowerHandler = {
+  readItem: async () => ({ outcome: 'failed', reason: 'the ledger knows every account' }),
   noteInterest: () => undefined,
   forward: async (question) => answerForwarded(question),
   status: () => STATUS,
@@ -62,7 +65,7 @@ async function openSources(folder: string): Promise<AnswerSources> {
   history = new ArchivedHistory(archive);
   return {
     history: { isKept: true, find: () => history },
-    wanted: connectInProcess(follower),
+    follower: connectInProcess(handler),
     close: () => archive.close(),
   };
 }

@@ -12,7 +12,7 @@ import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import type { Budget } from '../../src/config/budget.ts';
 import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import type { StateView } from '../../src/state/state.ts';
-import type { WantedClient } from '../../src/upstream/channel/wanted.ts';
+import type { FollowerClient } from '../../src/upstream/channel/follower-client.ts';
 import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';
 import {
   type ChangedSettings,
@@ -53,7 +53,7 @@ interface Options {
 
 export interface AnswerSources {
   readonly history: HistorySource;
-  readonly wanted: WantedClient;
+  readonly follower: FollowerClient;
   close(): Promise<void>;
 }
 

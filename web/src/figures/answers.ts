@@ -13,7 +13,8 @@ export interface Position {
   readonly leverage: {
     readonly type: 'cross' | 'isolated';
     readonly value: number;
-    readonly rawUsd: string;
+    /** Absent in a cross position of an answer that is the exchange's own. */
+    readonly rawUsd?: string;
   };
   readonly entryPx: string;
   readonly positionValue: string;
