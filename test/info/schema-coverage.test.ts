@@ -3,6 +3,7 @@
  * end of a run checks that every part of a schema has occurred (test/schema-parts.ts).
  */
 
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -11,11 +12,13 @@ import { formatAddress } from '../../src/exact/address.ts';
 import { STATE_TYPES } from '../../src/info/question-types.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { amount, choiceOf, listOf, object, orNull } from '../../src/info/schema.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { checkAnswer } from '../../tools/harness/answer-checks.ts';
 import { VECTORS } from '../../tools/harness/paths.ts';
+import { SchemaCoverage } from '../../tools/harness/schema-coverage.ts';
 import { FORWARDED_EXAMPLES } from '../../tools/stub-exchange/forwarded-answers.ts';
 import { stateOf } from './states.ts';
 
@@ -102,4 +105,13 @@ test('the answers of the exchange that the stub has fit their schemas', () => {
   for (const { type, answers } of FORWARDED_EXAMPLES) {
     for (const answer of answers) checkAnswer(type, JSON.stringify(answer));
   }
+});
+
+test('an answer that does not fit its schema is found, and so is a part that did not occur', () => {
+  const body = JSON.stringify({ time: 'soon', specialStatuses: null });
+  assert.throws(() => checkAnswer('exchangeStatus', body), /exchangeStatus does not fit.*integer/);
+  const level = object({ side: choiceOf('A', 'B') }, { size: orNull(amount) });
+  const coverage = new SchemaCoverage(listOf(level));
+  coverage.note([{ side: 'A' }, { side: 'A', size: null }]);
+  assert.deepEqual(coverage.missing, ['[].side=B', '[].size|0']);
 });
