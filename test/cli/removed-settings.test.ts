@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL_SETTINGS } from '../../src/cli/all-settings.ts';
-import { serve } from '../../src/cli/serve.ts';
+import { serve } from '../../src/cli/commands/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { REMOVED_SETTINGS } from '../../src/config/removed-settings.ts';
 import { flagsOf, variableOf, variablesOf } from '../../src/config/setting.ts';

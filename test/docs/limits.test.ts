@@ -60,8 +60,8 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'queue of requests, by its delay': [['ms', 'overloadDelay']],
   'weight of questions': [['count', 'budget']],
   'refusals that the key does not pay for': [
-    ['count', 'http/answering/refusal-rate-limit.ts INTERVAL_REFUSALS_MAX'],
-    ['ms', 'http/answering/refusal-rate-limit.ts INTERVAL_MS'],
+    ['count', 'http/answering/limits/refusal-rate-limit.ts INTERVAL_REFUSALS_MAX'],
+    ['ms', 'http/answering/limits/refusal-rate-limit.ts INTERVAL_MS'],
   ],
   'requests that wait for a height': [
     ['count', 'replica/live-state.ts WAITERS_MAX'],
@@ -80,7 +80,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/answering/long-answers.ts KEY_WAITING_MAX'],
   ],
   'long answers that the client has not read: about many accounts, the past, forwarded questions': [
-    ['bytes', 'http/answering/unsent-bytes.ts UNSENT_BYTES_MAX'],
+    ['bytes', 'http/answering/limits/unsent-bytes.ts UNSENT_BYTES_MAX'],
   ],
   'reusable buffers of long answers': [
     ['count', 'http/answering/long-answers.ts SPARE_MAX'],
@@ -110,7 +110,7 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/read-question.ts UNKNOWN_TYPES_MAX'],
     ['count', 'info/read-question.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
-  'log lines about clients': [['count', 'http/answering/rate-limited-log.ts LINES_MAX']],
+  'log lines about clients': [['count', 'http/answering/limits/rate-limited-log.ts LINES_MAX']],
   'log lines that cannot be written': [['bytes', 'service/logging/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
   subscriptions: [['count', 'pushSubscriptionsMax']],

@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { serve } from '../../src/cli/serve.ts';
+import { serve } from '../../src/cli/commands/serve.ts';
 import { describeNeed, listSettings } from '../../src/config/setting.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { formatLlms } from '../../src/http/pages/llms.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { compareWith } from '../../src/cli/compare.ts';
+import { compareWith } from '../../src/cli/commands/compare.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { QUESTION_TYPES } from '../../src/info/question-types.ts';
 import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { InFlightLimit } from '../../src/http/answering/in-flight-limit.ts';
+import { InFlightLimit } from '../../src/http/answering/limits/in-flight-limit.ts';
 import type { InfoServer } from '../../src/http/transport/node/info-server.ts';
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';

@@ -9,6 +9,8 @@ import {
   CancelledAnswer,
   type Requester,
 } from '../../src/http/answering/cancellation.ts';
+import { Turns } from '../../src/http/answering/limits/turns.ts';
+import { UnsentBytes } from '../../src/http/answering/limits/unsent-bytes.ts';
 import {
   isLong,
   type LongAnswer,
@@ -16,8 +18,6 @@ import {
   type LongOutcome,
   type LongQuestion,
 } from '../../src/http/answering/long-answers.ts';
-import { Turns } from '../../src/http/answering/turns.ts';
-import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
 import type { Question } from '../../src/info/question.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cancellation, CancelledAnswer } from '../../src/http/answering/cancellation.ts';
+import { Turns } from '../../src/http/answering/limits/turns.ts';
+import { UnsentBytes } from '../../src/http/answering/limits/unsent-bytes.ts';
 import {
   PastAnswers,
   type PastOutcome,
   type PayingRequester,
 } from '../../src/http/answering/past-answers.ts';
 import { headOfPost } from '../../src/http/answering/question-head.ts';
-import { Turns } from '../../src/http/answering/turns.ts';
-import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
 import type { ArchiveAnswer } from '../../src/info/archive/archive-answer.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { RequestError } from '../../src/info/request-error.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { RateLimitedLog } from '../../src/http/answering/rate-limited-log.ts';
+import { RateLimitedLog } from '../../src/http/answering/limits/rate-limited-log.ts';
 import { StandingClock } from '../standing-clock.ts';
 
 test('30 lines a minute are logged, and the next minute says how many were left out', () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Allowance } from '../../src/access/budgets.ts';
 import { Cancellation, STOPPING } from '../../src/http/answering/cancellation.ts';
-import { isUnpaid, RefusalRateLimit } from '../../src/http/answering/refusal-rate-limit.ts';
+import { isUnpaid, RefusalRateLimit } from '../../src/http/answering/limits/refusal-rate-limit.ts';
 import { refusalReply } from '../../src/http/message/refusal-reply.ts';
 import { Reply } from '../../src/http/message/reply.ts';
 import { RequestError } from '../../src/info/request-error.ts';

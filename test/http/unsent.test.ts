@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UnsentBytes } from '../../src/http/answering/limits/unsent-bytes.ts';
 import { LongAnswers } from '../../src/http/answering/long-answers.ts';
-import { UnsentBytes } from '../../src/http/answering/unsent-bytes.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { connectPush } from '../../tools/harness/push-client.ts';
 import { connect, exchange } from '../../tools/harness/raw-client.ts';

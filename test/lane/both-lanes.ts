@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
-import { RefusalRateLimit } from '../../src/http/answering/refusal-rate-limit.ts';
+import { RefusalRateLimit } from '../../src/http/answering/limits/refusal-rate-limit.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import type { LiveState } from '../../src/replica/live-state.ts';
 import type { StateView } from '../../src/state/state.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Turns } from '../../src/http/answering/turns.ts';
+import { Turns } from '../../src/http/answering/limits/turns.ts';
 import { sendInPieces } from '../../src/http/transport/lane/long-body.ts';
 import { MemorySocket } from './memory-socket.ts';
 

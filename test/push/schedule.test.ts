@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Turns } from '../../src/http/answering/turns.ts';
+import { Turns } from '../../src/http/answering/limits/turns.ts';
 import { LinkedList } from '../../src/http/push/linked-list.ts';
 import {
   PushSchedule,

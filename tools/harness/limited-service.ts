@@ -3,7 +3,7 @@
  * Ends on SIGTERM.
  */
 
-import { serve } from '../../src/cli/serve.ts';
+import { serve } from '../../src/cli/commands/serve.ts';
 import { readCommandSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { createLog } from '../../src/service/logging/log.ts';
 import { runService } from '../../src/service/run-service.ts';

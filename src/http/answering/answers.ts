@@ -26,7 +26,11 @@ import { AnswerFailure, describeFailure } from './answer-failure.ts';
 import { type AdmittedRequest, ChargedWork } from './charged-work.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { Forwarding, type ForwardingParts } from './forwarding.ts';
-import { LengthWeights } from './length-weights.ts';
+import { LengthWeights } from './limits/length-weights.ts';
+import { RateLimitedLog } from './limits/rate-limited-log.ts';
+import { isUnpaid, RefusalRateLimit } from './limits/refusal-rate-limit.ts';
+import { Turns } from './limits/turns.ts';
+import { UnsentBytes } from './limits/unsent-bytes.ts';
 import { LongAnswers } from './long-answers.ts';
 import {
   type HistorySource,
@@ -37,13 +41,9 @@ import {
 import { PresentAnswers } from './present-answers.ts';
 import { type QuestionHead, readQuestionHead, withQuestion } from './question-head.ts';
 import { LongQuery, type QuerySource, type QuestionSource } from './question-source.ts';
-import { RateLimitedLog } from './rate-limited-log.ts';
 import { Readiness, type ReadinessParts } from './readiness.ts';
-import { isUnpaid, RefusalRateLimit } from './refusal-rate-limit.ts';
 import { REFUSED_WEIGHT, Refusals } from './refusals.ts';
 import type { RequestingClient } from './requesting-client.ts';
-import { Turns } from './turns.ts';
-import { UnsentBytes } from './unsent-bytes.ts';
 
 export interface AnswersParts extends ReadinessParts, AccountReadsParts {
   readonly admission: Admission;

@@ -12,10 +12,10 @@ import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 import { type Slice, SliceLoop } from '../../timing/slices.ts';
 import { CancelledAnswer, type Requester } from './cancellation.ts';
-import { InFlightLimit } from './in-flight-limit.ts';
-import { RoundRobin } from './round-robin.ts';
-import type { Turns } from './turns.ts';
-import type { UnsentBytes } from './unsent-bytes.ts';
+import { InFlightLimit } from './limits/in-flight-limit.ts';
+import { RoundRobin } from './limits/round-robin.ts';
+import type { Turns } from './limits/turns.ts';
+import type { UnsentBytes } from './limits/unsent-bytes.ts';
 
 /** A question whose answer is written in pieces. */
 export interface LongQuestion extends StateQuestion {

@@ -12,10 +12,10 @@ import { Slice, SliceLoop } from '../../timing/slices.ts';
 import { namesTag, pastTag } from '../message/entity-tag.ts';
 import type { RequestHead } from '../message/request-head.ts';
 import { CancelledAnswer, type Requester } from './cancellation.ts';
-import { InFlightLimit } from './in-flight-limit.ts';
-import { RoundRobin } from './round-robin.ts';
-import type { Turns } from './turns.ts';
-import type { UnsentBytes } from './unsent-bytes.ts';
+import { InFlightLimit } from './limits/in-flight-limit.ts';
+import { RoundRobin } from './limits/round-robin.ts';
+import type { Turns } from './limits/turns.ts';
+import type { UnsentBytes } from './limits/unsent-bytes.ts';
 
 /** The heights that can be asked about, and their times in milliseconds. */
 type HeldRange = Omit<HistoryRange, 'text'>;

@@ -12,7 +12,7 @@ import { Reply } from '../message/reply.ts';
 import type { HttpSettings } from '../settings.ts';
 import type { AccountReads } from './account-reads.ts';
 import type { AdmittedRequest, ChargedWork } from './charged-work.ts';
-import { InFlightLimit } from './in-flight-limit.ts';
+import { InFlightLimit } from './limits/in-flight-limit.ts';
 import { isLong, type LongAnswer, type LongAnswers, type LongQuestion } from './long-answers.ts';
 import type { QuestionHead } from './question-head.ts';
 import type { Readiness } from './readiness.ts';

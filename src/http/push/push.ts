@@ -14,7 +14,7 @@ import { describeFailure } from '../answering/answer-failure.ts';
 import type { Answers } from '../answering/answers.ts';
 import { STOPPING } from '../answering/cancellation.ts';
 import type { PushCounters } from '../answering/counters.ts';
-import { RateLimitedLog } from '../answering/rate-limited-log.ts';
+import { RateLimitedLog } from '../answering/limits/rate-limited-log.ts';
 import { queryOf } from '../message/router.ts';
 import type { HttpSettings } from '../settings.ts';
 import {

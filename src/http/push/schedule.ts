@@ -16,7 +16,7 @@
 
 import type { StateView } from '../../state/state.ts';
 import { type Slice, SliceLoop } from '../../timing/slices.ts';
-import type { Turns } from '../answering/turns.ts';
+import type { Turns } from '../answering/limits/turns.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import { LinkedList, type ListNode } from './linked-list.ts';
 

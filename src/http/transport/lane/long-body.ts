@@ -1,7 +1,7 @@
 /** Sends long bodies in pieces, because copying megabytes to the operating system takes milliseconds. */
 
 import type { Socket } from 'node:net';
-import type { Turns } from '../../answering/turns.ts';
+import type { Turns } from '../../answering/limits/turns.ts';
 
 const PIECE_BYTES = 128 << 10;
 

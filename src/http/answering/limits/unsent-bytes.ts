@@ -1,6 +1,6 @@
 /** Counts the bytes of long bodies until their clients have taken them. */
 
-import { RequestError } from '../../info/request-error.ts';
+import { RequestError } from '../../../info/request-error.ts';
 
 /**
  * A client has more than a minute to read its answer. Without a limit, clients that ask for long answers and

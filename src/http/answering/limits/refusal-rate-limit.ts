@@ -4,9 +4,9 @@
  * number of refusals in an interval; further refusals, and their connections, wait for the next interval.
  */
 
-import type { RequestErrorCode } from '../../info/request-error.ts';
-import type { Reply } from '../message/reply.ts';
-import type { Cancellation } from './cancellation.ts';
+import type { RequestErrorCode } from '../../../info/request-error.ts';
+import type { Reply } from '../../message/reply.ts';
+import type { Cancellation } from '../cancellation.ts';
 import { RoundRobin } from './round-robin.ts';
 
 const INTERVAL_MS = 20;

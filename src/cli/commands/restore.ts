@@ -1,13 +1,13 @@
 /** `perpinfo restore`: restores a ledger and its keys from a backup file. */
 
-import { restoreBackup } from '../backup/restore.ts';
-import { RESTORE_SETTINGS } from '../backup/settings.ts';
-import { UsageError } from '../config/usage-error.ts';
-import { BLOCK_SETTINGS } from '../feed/settings.ts';
-import { STORAGE_SETTINGS } from '../ledger/settings.ts';
-import type { Command } from './command.ts';
-import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
-import { reportSteps } from './replay-report.ts';
+import { restoreBackup } from '../../backup/restore.ts';
+import { RESTORE_SETTINGS } from '../../backup/settings.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { BLOCK_SETTINGS } from '../../feed/settings.ts';
+import { STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import type { Command } from '../command.ts';
+import { warnIfOthersCanReadFolder } from '../permission-warnings.ts';
+import { reportSteps } from '../replay-report.ts';
 
 const settings = {
   data: STORAGE_SETTINGS.data,

@@ -1,15 +1,15 @@
 /** `perpinfo keys ...`: creates, lists and revokes access keys. */
 
-import type { KeyReader, KeyStore, ListedKey } from '../access/key-store.ts';
-import { isName, KeyError, NAME_EXPECTED } from '../access/keys.ts';
-import { openKeys, openKeysForReading } from '../access/open-key-store.ts';
-import { KEY_SETTINGS } from '../access/settings.ts';
-import { formatBudget } from '../config/budget.ts';
-import { formatLabel } from '../config/key-label.ts';
-import { UsageError } from '../config/usage-error.ts';
-import { STORAGE_SETTINGS } from '../ledger/settings.ts';
-import type { Command } from './command.ts';
-import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
+import type { KeyReader, KeyStore, ListedKey } from '../../access/key-store.ts';
+import { isName, KeyError, NAME_EXPECTED } from '../../access/keys.ts';
+import { openKeys, openKeysForReading } from '../../access/open-key-store.ts';
+import { KEY_SETTINGS } from '../../access/settings.ts';
+import { formatBudget } from '../../config/budget.ts';
+import { formatLabel } from '../../config/key-label.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import type { Command } from '../command.ts';
+import { warnIfOthersCanReadFolder } from '../permission-warnings.ts';
 
 async function withKeys<K extends KeyReader, T>(
   opening: Promise<K>,

@@ -1,11 +1,11 @@
 /** `perpinfo probe`: finds out which data another server has, in which form, how often and how fresh. */
 
 import { writeFile } from 'node:fs/promises';
-import { UsageError } from '../config/usage-error.ts';
-import { PROBE_BUDGET, probeServer } from '../upstream/probe/open-probe.ts';
-import { formatReport } from '../upstream/probe/probe-report.ts';
-import { PROBE_SETTINGS } from '../upstream/settings.ts';
-import type { Command } from './command.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { PROBE_BUDGET, probeServer } from '../../upstream/probe/open-probe.ts';
+import { formatReport } from '../../upstream/probe/probe-report.ts';
+import { PROBE_SETTINGS } from '../../upstream/settings.ts';
+import type { Command } from '../command.ts';
 import { compareWith } from './compare.ts';
 
 /** Long enough to see the hourly funding once. There is a limit because a probe is not a monitor. */

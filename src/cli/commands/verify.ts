@@ -1,19 +1,19 @@
 /** `perpinfo verify`: checks every block and snapshot of a ledger. */
 
-import { checkArchive } from '../archive/archive-check.ts';
-import { type Archive, openArchive } from '../archive/reading/archive.ts';
-import { describeRange, describeUnreplayable } from '../archive/records/archive-range.ts';
-import { archiveFolder, hasArchive } from '../archive/records/archive-tables.ts';
-import { adviseOnDamage } from '../archive/records/damage-advice.ts';
-import { requireOwnArchive } from '../archive/records/ledger-match.ts';
-import { type ChainPoint, LedgerError } from '../ledger/ledger.ts';
-import { STORAGE_SETTINGS } from '../ledger/settings.ts';
-import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../replica/replayed-snapshot.ts';
-import { describePruning, restoreReplica } from '../replica/replica.ts';
-import { openStorage, type Storage } from '../replica/storage.ts';
-import { type VerifiedLedger, verifyLedger } from '../replica/verification.ts';
-import type { Call, Command } from './command.ts';
-import { reportReplay } from './replay-report.ts';
+import { checkArchive } from '../../archive/archive-check.ts';
+import { type Archive, openArchive } from '../../archive/reading/archive.ts';
+import { describeRange, describeUnreplayable } from '../../archive/records/archive-range.ts';
+import { archiveFolder, hasArchive } from '../../archive/records/archive-tables.ts';
+import { adviseOnDamage } from '../../archive/records/damage-advice.ts';
+import { requireOwnArchive } from '../../archive/records/ledger-match.ts';
+import { type ChainPoint, LedgerError } from '../../ledger/ledger.ts';
+import { STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import { EXPENSIVE_REPLAY_MS, saveReplayed } from '../../replica/replayed-snapshot.ts';
+import { describePruning, restoreReplica } from '../../replica/replica.ts';
+import { openStorage, type Storage } from '../../replica/storage.ts';
+import { type VerifiedLedger, verifyLedger } from '../../replica/verification.ts';
+import type { Call, Command } from '../command.ts';
+import { reportReplay } from '../replay-report.ts';
 
 const settings = STORAGE_SETTINGS;
 type VerifyCall = Call<typeof settings>;

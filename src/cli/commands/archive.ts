@@ -1,16 +1,16 @@
 /** `perpinfo archive`: writes the archive of a ledger, without a service. */
 
-import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
-import { TakeoverError } from '../archive/writing/archive-owner.ts';
-import { updateArchive } from '../archive/writing/update-archive.ts';
-import { UsageError } from '../config/usage-error.ts';
-import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../ledger/settings.ts';
-import { openStorage } from '../replica/storage.ts';
-import { TAKEN_OVER_EXIT_CODE } from '../service/archiver-process.ts';
-import { unlessStopped } from '../service/stop-deadline.ts';
-import type { Command } from './command.ts';
-import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
-import { ARCHIVE_COMMAND_SETTINGS } from './settings.ts';
+import { ARCHIVE_RETENTION_SETTINGS } from '../../archive/settings.ts';
+import { TakeoverError } from '../../archive/writing/archive-owner.ts';
+import { updateArchive } from '../../archive/writing/update-archive.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import { openStorage } from '../../replica/storage.ts';
+import { TAKEN_OVER_EXIT_CODE } from '../../service/archiver-process.ts';
+import { unlessStopped } from '../../service/stop-deadline.ts';
+import type { Command } from '../command.ts';
+import { warnIfOthersCanReadFolder } from '../permission-warnings.ts';
+import { ARCHIVE_COMMAND_SETTINGS } from '../settings.ts';
 
 const settings = {
   ...STORAGE_SETTINGS,

@@ -1,7 +1,7 @@
 /** Limits how many requests of one kind are in flight: in total, and for each key. */
 
-import { KeyCounts } from '../../access/key-counts.ts';
-import { RequestError } from '../../info/request-error.ts';
+import { KeyCounts } from '../../../access/key-counts.ts';
+import { RequestError } from '../../../info/request-error.ts';
 
 interface InFlightLimitOptions {
   /** The kind of request, in the plural, for error messages. */

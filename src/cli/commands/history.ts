@@ -1,12 +1,12 @@
 /** `perpinfo history`: prints an account's figures over time, without a server, for a spreadsheet. */
 
-import { type Archive, openArchive } from '../archive/reading/archive.ts';
-import { ArchivedHistory } from '../archive/reading/archived-history.ts';
-import { adviseOnDamage } from '../archive/records/damage-advice.ts';
-import { requireOwnArchive } from '../archive/records/ledger-match.ts';
-import { UsageError } from '../config/usage-error.ts';
-import { USD_DECIMALS } from '../events/fields.ts';
-import { type Exact, formatUnits } from '../exact/decimal.ts';
+import { type Archive, openArchive } from '../../archive/reading/archive.ts';
+import { ArchivedHistory } from '../../archive/reading/archived-history.ts';
+import { adviseOnDamage } from '../../archive/records/damage-advice.ts';
+import { requireOwnArchive } from '../../archive/records/ledger-match.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { USD_DECIMALS } from '../../events/fields.ts';
+import { type Exact, formatUnits } from '../../exact/decimal.ts';
 import {
   AccountSeries,
   COLUMNS,
@@ -14,15 +14,15 @@ import {
   findDexAtEnd,
   formatCsvRow,
   type SeriesRow,
-} from '../info/answers/account-series.ts';
-import type { HistoryView } from '../info/archive/history-view.ts';
-import { listPoints, readTimeRange } from '../info/archive/time-range.ts';
-import { RequestError } from '../info/request-error.ts';
-import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
-import { type Ledger, LedgerError } from '../ledger/ledger.ts';
-import { SnapshotFolder } from '../replica/snapshot-folder.ts';
-import type { Call, Command } from './command.ts';
-import { HISTORY_SETTINGS } from './settings.ts';
+} from '../../info/answers/account-series.ts';
+import type { HistoryView } from '../../info/archive/history-view.ts';
+import { listPoints, readTimeRange } from '../../info/archive/time-range.ts';
+import { RequestError } from '../../info/request-error.ts';
+import { openEmbeddedLedger } from '../../ledger/embedded/embedded-ledger.ts';
+import { type Ledger, LedgerError } from '../../ledger/ledger.ts';
+import { SnapshotFolder } from '../../replica/snapshot-folder.ts';
+import type { Call, Command } from '../command.ts';
+import { HISTORY_SETTINGS } from '../settings.ts';
 
 const settings = HISTORY_SETTINGS;
 type HistoryCall = Call<typeof settings>;

@@ -2,21 +2,21 @@
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { UsageError } from '../config/usage-error.ts';
-import { BlockWriter } from '../feed/block-writer.ts';
-import type { Feed } from '../feed/feed.ts';
-import { createNdjsonFeed } from '../feed/ndjson.ts';
-import { FEED_SETTINGS } from '../feed/settings.ts';
-import { checkFeedSettings, writerOptionsOf } from '../feed/writer-options.ts';
-import { type Ledger, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
-import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
-import { restoreReplica } from '../replica/replica.ts';
-import { openStorageWriter, type Storage } from '../replica/storage.ts';
-import { checkStreamRoom } from '../replica/stream-room.ts';
-import { unlessStopped } from '../service/stop-deadline.ts';
-import type { Call, Command } from './command.ts';
-import { warnIfOthersCanReadFolder } from './permission-warnings.ts';
-import { reportReplay } from './replay-report.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { BlockWriter } from '../../feed/block-writer.ts';
+import type { Feed } from '../../feed/feed.ts';
+import { createNdjsonFeed } from '../../feed/ndjson.ts';
+import { FEED_SETTINGS } from '../../feed/settings.ts';
+import { checkFeedSettings, writerOptionsOf } from '../../feed/writer-options.ts';
+import { type Ledger, LedgerError, type LedgerWriter } from '../../ledger/ledger.ts';
+import { EXPENSIVE_REPLAY_MS } from '../../replica/replayed-snapshot.ts';
+import { restoreReplica } from '../../replica/replica.ts';
+import { openStorageWriter, type Storage } from '../../replica/storage.ts';
+import { checkStreamRoom } from '../../replica/stream-room.ts';
+import { unlessStopped } from '../../service/stop-deadline.ts';
+import type { Call, Command } from '../command.ts';
+import { warnIfOthersCanReadFolder } from '../permission-warnings.ts';
+import { reportReplay } from '../replay-report.ts';
 
 const settings = FEED_SETTINGS;
 type AppendCall = Call<typeof settings>;

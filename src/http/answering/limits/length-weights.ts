@@ -3,13 +3,13 @@
  * question's length left. Reading is charged, whether the question is answered or refused.
  */
 
-import type { Admission } from '../../access/admission.ts';
-import type { Key } from '../../access/keys.ts';
-import type { RequestError } from '../../info/request-error.ts';
-import { clearinghouseState } from '../../info/types/clearinghouse-state.ts';
-import { isLengthy, weighLength } from '../message/parse-limits.ts';
-import { isOurs } from '../message/refusal-reply.ts';
-import type { Reply } from '../message/reply.ts';
+import type { Admission } from '../../../access/admission.ts';
+import type { Key } from '../../../access/keys.ts';
+import type { RequestError } from '../../../info/request-error.ts';
+import { clearinghouseState } from '../../../info/types/clearinghouse-state.ts';
+import { isLengthy, weighLength } from '../../message/parse-limits.ts';
+import { isOurs } from '../../message/refusal-reply.ts';
+import type { Reply } from '../../message/reply.ts';
 
 export class LengthWeights {
   readonly #admission: Admission;

@@ -1,8 +1,8 @@
 /** `perpinfo simulate`: prints the blocks of a simulated exchange on standard output. */
 
-import { createSimulator } from '../simulator/simulator.ts';
-import type { Command } from './command.ts';
-import { SIMULATE_SETTINGS } from './settings.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import type { Command } from '../command.ts';
+import { SIMULATE_SETTINGS } from '../settings.ts';
 
 const settings = SIMULATE_SETTINGS;
 

@@ -1,30 +1,30 @@
 /** `perpinfo compare`: compares the figures of an account on another server with the figures that we compute. */
 
-import type { SettingValues } from '../config/setting.ts';
-import { formatAddress } from '../exact/address.ts';
-import type { QuestionBody } from '../info/question.ts';
-import { createState } from '../state/state.ts';
-import { openUpstream } from '../upstream/client/upstream.ts';
-import { readUpstreamAddress } from '../upstream/client/upstream-address.ts';
+import type { SettingValues } from '../../config/setting.ts';
+import { formatAddress } from '../../exact/address.ts';
+import type { QuestionBody } from '../../info/question.ts';
+import { createState } from '../../state/state.ts';
+import { openUpstream } from '../../upstream/client/upstream.ts';
+import { readUpstreamAddress } from '../../upstream/client/upstream-address.ts';
 import {
   type AccountReading,
   readAccountAnswer,
   withCollateral,
-} from '../upstream/dialect/account-answer.ts';
+} from '../../upstream/dialect/account-answer.ts';
 import {
   type ComparedFigure,
   compareAccount,
   isCollateralSuspected,
-} from '../upstream/dialect/account-check.ts';
-import { findCollateral } from '../upstream/dialect/collateral.ts';
-import { DialectError, type Mismatch } from '../upstream/dialect/dialect.ts';
-import { NO_DEXES, readMeta, readPerpDexs } from '../upstream/dialect/market-answers.ts';
-import { createDirectory, type MarketDirectory } from '../upstream/dialect/market-directory.ts';
-import { readCollateral, readMode, UNIFIED_MODE } from '../upstream/dialect/spot-answer.ts';
-import { requestHeadersOf } from '../upstream/follower/request-headers.ts';
-import { UPSTREAM_HEADER_SETTINGS, UPSTREAM_SETTINGS } from '../upstream/settings.ts';
-import type { Command } from './command.ts';
-import { ACCOUNT_SETTINGS } from './settings.ts';
+} from '../../upstream/dialect/account-check.ts';
+import { findCollateral } from '../../upstream/dialect/collateral.ts';
+import { DialectError, type Mismatch } from '../../upstream/dialect/dialect.ts';
+import { NO_DEXES, readMeta, readPerpDexs } from '../../upstream/dialect/market-answers.ts';
+import { createDirectory, type MarketDirectory } from '../../upstream/dialect/market-directory.ts';
+import { readCollateral, readMode, UNIFIED_MODE } from '../../upstream/dialect/spot-answer.ts';
+import { requestHeadersOf } from '../../upstream/follower/request-headers.ts';
+import { UPSTREAM_HEADER_SETTINGS, UPSTREAM_SETTINGS } from '../../upstream/settings.ts';
+import type { Command } from '../command.ts';
+import { ACCOUNT_SETTINGS } from '../settings.ts';
 
 const settings = { ...UPSTREAM_SETTINGS, ...UPSTREAM_HEADER_SETTINGS, ...ACCOUNT_SETTINGS };
 type CompareSettings = SettingValues<typeof settings>;

@@ -3,13 +3,13 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { UsageError } from '../config/usage-error.ts';
-import type { SavedSnapshot } from '../replica/snapshot-keeper.ts';
-import { SNAPSHOT_PATH } from '../service/listening/admin.ts';
-import { formatOrigin } from '../service/listening/server-url.ts';
-import { ADMIN_SETTINGS } from '../service/settings.ts';
-import { unlessStopped } from '../service/stop-deadline.ts';
-import type { Command } from './command.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
+import { SNAPSHOT_PATH } from '../../service/listening/admin.ts';
+import { formatOrigin } from '../../service/listening/server-url.ts';
+import { ADMIN_SETTINGS } from '../../service/settings.ts';
+import { unlessStopped } from '../../service/stop-deadline.ts';
+import type { Command } from '../command.ts';
 
 const settings = ADMIN_SETTINGS;
 

@@ -1,13 +1,13 @@
 /** `perpinfo prune`: deletes old blocks of a ledger in a folder. */
 
-import { UsageError } from '../config/usage-error.ts';
-import { openEmbeddedLedger } from '../ledger/embedded/embedded-ledger.ts';
-import { openEmbeddedLedgerWriter } from '../ledger/embedded/embedded-writer.ts';
-import { STORAGE_SETTINGS } from '../ledger/settings.ts';
-import { type Pruned, pruneLedger, retentionOf } from '../replica/retention.ts';
-import { RETENTION_SETTINGS } from '../replica/settings.ts';
-import { SnapshotFolder } from '../replica/snapshot-folder.ts';
-import type { Command } from './command.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { openEmbeddedLedger } from '../../ledger/embedded/embedded-ledger.ts';
+import { openEmbeddedLedgerWriter } from '../../ledger/embedded/embedded-writer.ts';
+import { STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import { type Pruned, pruneLedger, retentionOf } from '../../replica/retention.ts';
+import { RETENTION_SETTINGS } from '../../replica/settings.ts';
+import { SnapshotFolder } from '../../replica/snapshot-folder.ts';
+import type { Command } from '../command.ts';
 
 const settings = { data: STORAGE_SETTINGS.data, ...RETENTION_SETTINGS };
 

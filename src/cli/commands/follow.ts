@@ -1,13 +1,13 @@
 /** `perpinfo follow`: writes a live exchange to a ledger, as the only writer of the ledger. */
 
-import { FEED_SETTINGS } from '../feed/settings.ts';
-import { checkFeedSettings } from '../feed/writer-options.ts';
-import { createLog, STANDARD_OUTPUT } from '../service/logging/log.ts';
-import { runFollower } from '../service/run-follower.ts';
-import { LOG_SETTINGS } from '../service/settings.ts';
-import { openFollowFeed } from '../upstream/follower/open-follow-feed.ts';
-import { FOLLOW_SETTINGS, UPSTREAM_SETTINGS } from '../upstream/settings.ts';
-import type { Command } from './command.ts';
+import { FEED_SETTINGS } from '../../feed/settings.ts';
+import { checkFeedSettings } from '../../feed/writer-options.ts';
+import { createLog, STANDARD_OUTPUT } from '../../service/logging/log.ts';
+import { runFollower } from '../../service/run-follower.ts';
+import { LOG_SETTINGS } from '../../service/settings.ts';
+import { openFollowFeed } from '../../upstream/follower/open-follow-feed.ts';
+import { FOLLOW_SETTINGS, UPSTREAM_SETTINGS } from '../../upstream/settings.ts';
+import type { Command } from '../command.ts';
 
 const settings = { ...UPSTREAM_SETTINGS, ...FOLLOW_SETTINGS, ...FEED_SETTINGS, ...LOG_SETTINGS };
 

@@ -1,15 +1,15 @@
 /** `perpinfo serve`: answers questions over HTTP from a ledger. */
 
-import { UsageError } from '../config/usage-error.ts';
-import { createNdjsonFeed } from '../feed/ndjson.ts';
-import { FEED_CHOICE_SETTINGS, FEED_SETTINGS } from '../feed/settings.ts';
-import { checkFeedSettings } from '../feed/writer-options.ts';
-import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../service/logging/log.ts';
-import { runFedService, runFollowingService, runService } from '../service/run-service.ts';
-import { LOG_SETTINGS, SERVICE_SETTINGS } from '../service/settings.ts';
-import { FOLLOW_CHOICE_SETTINGS, FOLLOW_SETTINGS } from '../upstream/settings.ts';
-import type { Command } from './command.ts';
-import { closeStandardInput, readStandardInput } from './standard-input.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { createNdjsonFeed } from '../../feed/ndjson.ts';
+import { FEED_CHOICE_SETTINGS, FEED_SETTINGS } from '../../feed/settings.ts';
+import { checkFeedSettings } from '../../feed/writer-options.ts';
+import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../../service/logging/log.ts';
+import { runFedService, runFollowingService, runService } from '../../service/run-service.ts';
+import { LOG_SETTINGS, SERVICE_SETTINGS } from '../../service/settings.ts';
+import { FOLLOW_CHOICE_SETTINGS, FOLLOW_SETTINGS } from '../../upstream/settings.ts';
+import type { Command } from '../command.ts';
+import { closeStandardInput, readStandardInput } from '../standard-input.ts';
 
 const settings = {
   ...SERVICE_SETTINGS,
@@ -48,7 +48,7 @@ export const serve: Command<typeof settings> = {
       checkFeedSettings(chosen);
       const openFeed = async () => {
         // Loaded lazily, because only a service with --follow needs the follower's modules.
-        const { openFollowFeed } = await import('../upstream/follower/open-follow-feed.ts');
+        const { openFollowFeed } = await import('../../upstream/follower/open-follow-feed.ts');
         return openFollowFeed(follow, chosen, options.log);
       };
       return runFollowingService({ ...options, openFeed });

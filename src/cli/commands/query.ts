@@ -1,18 +1,18 @@
 /** `perpinfo query`: answers one question without a server. */
 
-import { UsageError } from '../config/usage-error.ts';
-import { isJsonObject } from '../events/fields.ts';
-import { findMomentFault } from '../info/fields/past-moment.ts';
-import { answerQuestion, readQuestion } from '../info/read-question.ts';
-import { RequestError, wrongValue } from '../info/request-error.ts';
-import { STORAGE_SETTINGS } from '../ledger/settings.ts';
-import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
-import { restoreReplica } from '../replica/replica.ts';
-import { openStorage } from '../replica/storage.ts';
-import type { StateView } from '../state/state.ts';
-import type { Command } from './command.ts';
-import { reportReplay } from './replay-report.ts';
-import { QUERY_SETTINGS } from './settings.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { isJsonObject } from '../../events/fields.ts';
+import { findMomentFault } from '../../info/fields/past-moment.ts';
+import { answerQuestion, readQuestion } from '../../info/read-question.ts';
+import { RequestError, wrongValue } from '../../info/request-error.ts';
+import { STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import { EXPENSIVE_REPLAY_MS } from '../../replica/replayed-snapshot.ts';
+import { restoreReplica } from '../../replica/replica.ts';
+import { openStorage } from '../../replica/storage.ts';
+import type { StateView } from '../../state/state.ts';
+import type { Command } from '../command.ts';
+import { reportReplay } from '../replay-report.ts';
+import { QUERY_SETTINGS } from '../settings.ts';
 
 const settings = { ...STORAGE_SETTINGS, ...QUERY_SETTINGS };
 

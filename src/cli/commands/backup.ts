@@ -2,17 +2,17 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { KeyError } from '../access/keys.ts';
-import { openKeysForReading } from '../access/open-key-store.ts';
-import { backUpLedger } from '../backup/backup.ts';
-import type { BackedUpKeys } from '../backup/backup-format.ts';
-import { BACKUP_SETTINGS } from '../backup/settings.ts';
-import { UsageError } from '../config/usage-error.ts';
-import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
-import { openStorage } from '../replica/storage.ts';
-import type { Command } from './command.ts';
-import { warnIfOthersCanReadFile } from './permission-warnings.ts';
-import { reportSteps } from './replay-report.ts';
+import { KeyError } from '../../access/keys.ts';
+import { openKeysForReading } from '../../access/open-key-store.ts';
+import { backUpLedger } from '../../backup/backup.ts';
+import type { BackedUpKeys } from '../../backup/backup-format.ts';
+import { BACKUP_SETTINGS } from '../../backup/settings.ts';
+import { UsageError } from '../../config/usage-error.ts';
+import { STORAGE_SETTINGS, type StorageSettings } from '../../ledger/settings.ts';
+import { openStorage } from '../../replica/storage.ts';
+import type { Command } from '../command.ts';
+import { warnIfOthersCanReadFile } from '../permission-warnings.ts';
+import { reportSteps } from '../replay-report.ts';
 
 const settings = { ...STORAGE_SETTINGS, ...BACKUP_SETTINGS };
 

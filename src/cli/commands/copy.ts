@@ -1,12 +1,12 @@
 /** `perpinfo copy`: copies a ledger between a folder and NATS JetStream. */
 
-import type { LedgerWriter } from '../ledger/ledger.ts';
-import { LEDGER_WRITER_SETTINGS } from '../ledger/settings.ts';
-import { copyLedger } from '../replica/ledger-copy.ts';
-import { openStorage, openStorageWriter, type Storage } from '../replica/storage.ts';
-import type { Call, Command } from './command.ts';
-import { reportReplay } from './replay-report.ts';
-import { COPY_SETTINGS } from './settings.ts';
+import type { LedgerWriter } from '../../ledger/ledger.ts';
+import { LEDGER_WRITER_SETTINGS } from '../../ledger/settings.ts';
+import { copyLedger } from '../../replica/ledger-copy.ts';
+import { openStorage, openStorageWriter, type Storage } from '../../replica/storage.ts';
+import type { Call, Command } from '../command.ts';
+import { reportReplay } from '../replay-report.ts';
+import { COPY_SETTINGS } from '../settings.ts';
 
 const { data: _data, ledger: _ledger, ...nats } = LEDGER_WRITER_SETTINGS;
 const settings = { ...COPY_SETTINGS, ...nats };
