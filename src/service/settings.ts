@@ -54,6 +54,7 @@ export const LOG_SETTINGS = {
   },
 } as const satisfies Declarations;
 
+/** @internal Exported for the tests of the documents, which start a worker in their process. */
 export const WORKER_SETTINGS = {
   ...STORAGE_SETTINGS,
   ...NATS_WAIT_SETTINGS,

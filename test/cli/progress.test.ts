@@ -78,7 +78,7 @@ test('archive and history show their progress on the terminal', longOptions, asy
   assert.equal(steps.at(-1), 'perpinfo: archived up to height 1500\r\n');
   const args = ['history', '--data', data, '--user', `0x${'1'.repeat(40)}`, '--step', '10s'];
   const { code, stdout } = await runOnTerminal(args, `> '${target}'`);
-  assert.equal(code, 0);
+  assert.equal(code, 0, stdout);
   const shown = linesOfProgress(stdout);
   assert.match(shown[0], /^reading the archive: \d+ %$/);
   assert.equal(shown.at(-1), '');
