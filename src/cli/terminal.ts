@@ -34,6 +34,8 @@ export class Terminal {
 
   /** Writes to standard output with backpressure; rejects with an OutputError. */
   async write(text: string): Promise<void> {
+    // On a terminal the answer would continue the progress line.
+    if (process.stdout.isTTY === true) this.#clearProgress();
     await new Promise<void>((resolve, reject) => {
       process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
     });

@@ -55,16 +55,18 @@ test('simulate shows its progress while its output goes to a file', longOptions,
   assert.equal(shown.at(-1), '');
 });
 
-test('query and verify show the progress of the replay', longOptions, async () => {
+test('query and verify show the progress of the replay, and then the answer alone', longOptions, async () => {
   const data = place();
   await run(['append', '--data', data, file]);
-  for (const args of [['query', '{"type":"perpDeployAuctionStatus"}'], ['verify']]) {
+  for (const [args, answer] of [
+    [['query', '{"type":"perpDeployAuctionStatus"}'], /^\{"startTimeSeconds":.*\}\r\n$/],
+    [['verify'], /^height 1000\r\nhead .*\r\ndigest .*\r\n$/],
+  ] as const) {
     const { code, stdout } = await runOnTerminal([...args, '--data', data]);
     assert.equal(code, 0);
-    assert.match(
-      linesOfProgress(stdout)[0],
-      /^replaying the ledger: height \d+ of 1000 \(\d+ %\)$/,
-    );
+    const shown = linesOfProgress(stdout);
+    assert.match(shown[0], /^replaying the ledger: height \d+ of 1000 \(\d+ %\)$/);
+    assert.match(shown.at(-1) ?? '', answer);
   }
 });
 
