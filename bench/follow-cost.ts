@@ -19,11 +19,8 @@ export interface CostScale {
   readonly seconds: number;
 }
 
-/** No limit, no users by push, every account again and again, and every mark recorded. */
-const FLAGS = [
-  ...['--follow-budget', '0', '--follow-users-max', '0', '--follow-sweep', '1000'],
-  ...['--follow-marks', '0'],
-];
+/** No limit, no users by push, and every account again and again. */
+const FLAGS = [...['--follow-budget', '0', '--follow-users-max', '0', '--follow-sweep', '1000']];
 const BLOCK_MS = 100;
 const MICROSECONDS = 1e6;
 

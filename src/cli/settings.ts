@@ -6,7 +6,6 @@ import {
   duration,
   height,
   ledgerLocation,
-  milliseconds,
   oneOf,
   shortText,
   switchType,
@@ -134,12 +133,6 @@ export const SIMULATE_SETTINGS = {
     help: 'number of accounts on the simulated exchange',
   },
   ...SEED_SETTINGS,
-  interval: {
-    group: 'simulate',
-    type: milliseconds({ from: 1, to: 86_400_000 }),
-    default: 10_000,
-    help: 'simulated time between two blocks',
-  },
 } as const satisfies Declarations;
 
 export const DEMO_SETTINGS = {

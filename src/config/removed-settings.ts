@@ -58,6 +58,39 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
     reason:
       'use --keep-days, because a follower keeps 7 days unless --keep-days says otherwise; 0 keeps all',
   },
+  {
+    flag: 'follow-interval',
+    reason:
+      'perpinfo now writes at most one block every 100 ms, because longer pauses save little disk space and ' +
+      'make every answer older',
+  },
+  {
+    flag: 'follow-marks',
+    reason:
+      'perpinfo now records the marks of markets without a followed position once a minute, because no ' +
+      'account depends on them',
+  },
+  {
+    flag: 'stop-timeout',
+    reason: 'perpinfo now gives requests in flight 10 s to finish, because every answer takes less',
+  },
+  {
+    flag: 'nats-wait',
+    reason:
+      'perpinfo now waits 60 s for NATS servers at its start, because servers that start at the same time ' +
+      'need less',
+  },
+  {
+    flag: 'push-subscriptions-max',
+    reason:
+      'perpinfo now allows a key 10 subscriptions for each connection of --push-connections-max, because ' +
+      'the two limits go together',
+  },
+  {
+    flag: 'interval',
+    reason:
+      'perpinfo simulate now has 10 s between two blocks, because more --blocks cover more time',
+  },
 ];
 
 /** The error about a removed flag or variable; undefined if `source` was not removed. */

@@ -2,7 +2,7 @@
 
 import type { Declarations, SettingValues } from '../config/setting.ts';
 import { bytes, milliseconds, standardInput } from '../config/value-types.ts';
-import { LEDGER_WRITER_SETTINGS, NATS_WAIT_SETTINGS } from '../ledger/settings.ts';
+import { LEDGER_WRITER_SETTINGS, type NatsWait } from '../ledger/settings.ts';
 import { RETENTION_SETTINGS, SNAPSHOT_SETTINGS } from '../replica/settings.ts';
 
 /** Limits that a block must meet to be appended. */
@@ -35,9 +35,8 @@ export const FEED_CHOICE_SETTINGS = {
 
 export const FEED_SETTINGS = {
   ...LEDGER_WRITER_SETTINGS,
-  ...NATS_WAIT_SETTINGS,
   ...SNAPSHOT_SETTINGS,
   ...BLOCK_SETTINGS,
   ...RETENTION_SETTINGS,
 } as const satisfies Declarations;
-export type FeedSettings = SettingValues<typeof FEED_SETTINGS>;
+export type FeedSettings = SettingValues<typeof FEED_SETTINGS> & NatsWait;

@@ -12,6 +12,10 @@ const REQUEST_TIMEOUT_MS = 15_000;
 const PUSH_BACKLOG_BYTES_MAX = 4_194_304;
 /** A working push client reads its data, and answers a ping, much sooner. */
 const PUSH_STALL_TIMEOUT_MS = 20_000;
+/** A page subscribes to a few accounts. One connection may use the share of all connections of its key. */
+const PUSH_SUBSCRIPTIONS_PER_CONNECTION = 10;
+/** Every answer takes less. With a feed, a service still stops within the 30 s that orchestrators wait. */
+const STOP_TIMEOUT_MS = 10_000;
 
 export interface HttpLimits {
   /** Maximum length of the body of a request (413). */
@@ -26,6 +30,10 @@ export interface HttpLimits {
   readonly pushBacklogMax: number;
   /** How long a push connection may leave data unread, or a ping unanswered. */
   readonly pushStallTimeout: number;
+  /** A key may have this many subscriptions for each connection that it may have. */
+  readonly pushSubscriptionsPerConnection: number;
+  /** How long requests in flight may take to finish when the service stops. A feed has the same time to end. */
+  readonly stopTimeout: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -35,4 +43,6 @@ export const HTTP_LIMITS: HttpLimits = {
   requestTimeout: REQUEST_TIMEOUT_MS,
   pushBacklogMax: PUSH_BACKLOG_BYTES_MAX,
   pushStallTimeout: PUSH_STALL_TIMEOUT_MS,
+  pushSubscriptionsPerConnection: PUSH_SUBSCRIPTIONS_PER_CONNECTION,
+  stopTimeout: STOP_TIMEOUT_MS,
 };

@@ -64,13 +64,7 @@ const PUSH_SETTINGS = {
     group: 'Push',
     type: count({ from: 0, to: 1_000_000 }),
     default: 2000,
-    help: 'maximum number of push connections per key (429)',
-  },
-  pushSubscriptionsMax: {
-    group: 'Push',
-    type: count({ from: 0, to: 10_000_000 }),
-    default: 20_000,
-    help: 'maximum number of subscriptions per key',
+    help: 'maximum number of push connections per key (429), and of subscriptions per key, 10 for each connection',
   },
 } as const satisfies Declarations;
 

@@ -4,8 +4,8 @@ import type { NatsOptions } from './jetstream/nats-client.ts';
 import type { StorageSettings } from './settings.ts';
 
 /**
- * How long a command without the setting waits for NATS. It is short, since a person waits for the
- * result.
+ * How long a command waits for NATS. The wait is short, because a person waits for the result. Services
+ * wait longer (SERVICE_WAIT).
  */
 const SHORT_WAIT_MS = 5_000;
 
@@ -14,8 +14,8 @@ export function natsOptionsOf(
   settings: Omit<StorageSettings, 'data'>,
   waiting?: (message: string) => void,
 ): NatsOptions | undefined {
-  const { ledger: address, natsReplicas, natsCreds, natsCa, natsWait } = settings;
+  const { ledger: address, natsReplicas, natsCreds, natsCa, natsWaitMs } = settings;
   if (address === undefined) return undefined;
-  const wait = { waitMs: natsWait ?? SHORT_WAIT_MS, waiting };
+  const wait = { waitMs: natsWaitMs ?? SHORT_WAIT_MS, waiting };
   return { address, replicas: natsReplicas, credsFile: natsCreds, caFile: natsCa, ...wait };
 }

@@ -7,15 +7,7 @@ import {
   type Declarations,
   type SettingValues,
 } from '../config/setting.ts';
-import {
-  milliseconds,
-  natsAddress,
-  replicationFactor,
-  switchType,
-  text,
-} from '../config/value-types.ts';
-
-const HOUR_MS = 3_600_000;
+import { natsAddress, replicationFactor, switchType, text } from '../config/value-types.ts';
 
 const LEDGER = {
   group: 'Ledger on NATS',
@@ -57,17 +49,6 @@ export const STORAGE_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** For processes that nobody watches: they wait longer for NATS than a command does. */
-export const NATS_WAIT_SETTINGS = {
-  natsWait: {
-    group: 'Ledger on NATS',
-    type: milliseconds({ from: 0, to: HOUR_MS }),
-    needs: ['nats'],
-    default: 60_000,
-    help: 'how long a service, or append, waits at its start for NATS servers that cannot be reached',
-  },
-} as const satisfies Declarations;
-
 export const LEDGER_WRITER_SETTINGS = {
   ...STORAGE_SETTINGS,
   acceptLoss: {
@@ -79,6 +60,16 @@ export const LEDGER_WRITER_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-export type StorageSettings = SettingValues<typeof STORAGE_SETTINGS> &
-  Partial<SettingValues<typeof NATS_WAIT_SETTINGS>>;
+/**
+ * For processes that nobody watches. NATS servers that were started at the same time are ready sooner. After that
+ * time, a service manager starts the process again.
+ */
+export const SERVICE_WAIT = { natsWaitMs: 60_000 };
+
+export interface NatsWait {
+  /** How long to wait for NATS servers that cannot be reached. */
+  readonly natsWaitMs?: number;
+}
+
+export type StorageSettings = SettingValues<typeof STORAGE_SETTINGS> & NatsWait;
 export type LedgerWriterSettings = StorageSettings & SettingValues<typeof LEDGER_WRITER_SETTINGS>;

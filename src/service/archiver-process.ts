@@ -9,7 +9,7 @@ import { ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import { hasRunningArchiver } from '../archive/writing/archive-owner.ts';
 import { formatNatsAddress, type NatsAddress } from '../config/nats-address.ts';
 import { completeSetting, listSettings, type SettingValues } from '../config/setting.ts';
-import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
+import { STORAGE_SETTINGS, type StorageSettings } from '../ledger/settings.ts';
 import { RestartDelay } from '../timing/restart-delay.ts';
 import { RepeatedLines } from './logging/repeated-lines.ts';
 
@@ -36,7 +36,6 @@ const STOP_MS_MAX = 5_000;
 const { ledger: LEDGER, ...STORAGE_FLAGS } = STORAGE_SETTINGS;
 const ARCHIVER_FLAGS = {
   ...STORAGE_FLAGS,
-  ...NATS_WAIT_SETTINGS,
   ...ARCHIVE_RETENTION_SETTINGS,
 };
 type ArchiverSettings = SettingValues<typeof ARCHIVER_FLAGS> & Pick<StorageSettings, 'ledger'>;

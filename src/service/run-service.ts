@@ -29,7 +29,7 @@ import {
 } from './metrics/memory-metrics.ts';
 import { ServiceFeed, type ServiceFeedOptions } from './service-feed.ts';
 import type { ServiceSettings } from './settings.ts';
-import { endsWithin, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
+import { endsWithin, stopTimeoutOf, unlessStopped, workerStopMsMax } from './stop-deadline.ts';
 import { Supervisor, type SupervisorOptions } from './supervisor/supervisor.ts';
 import { SupervisorLink } from './supervisor/supervisor-link.ts';
 import { runWorker, type WorkerOptions } from './worker.ts';
@@ -115,7 +115,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   let stopping: Promise<unknown> | undefined;
   const stopFeed = async () => {
     feed.stop();
-    stopping ??= endsWithin(feeding, settings.stopTimeout);
+    stopping ??= endsWithin(feeding, stopTimeoutOf(options.limits));
     await stopping;
   };
   const stop = async () => {
@@ -224,10 +224,10 @@ function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
 
 /** As `runWorker`; what hangs when it is stopped ends with this process. */
 async function runToDeadline(options: WorkerOptions): Promise<void> {
-  const { settings, log, signal } = options;
+  const { limits, log, signal } = options;
   const running = runWorker(options);
   if (!signal.aborted) await Promise.race([running, once(signal, 'abort')]);
-  if (await endsWithin(running, workerStopMsMax(settings))) return;
+  if (await endsWithin(running, workerStopMsMax(limits))) return;
   log.warn('shutdown timed out: open files and connections end with the process');
 }
 
@@ -238,13 +238,13 @@ type WorkersOptions = ServiceOptions &
     readonly role: ProcessRole;
   };
 
-function runWorkers({ settings, log, ...options }: WorkersOptions): Promise<void> {
+function runWorkers({ settings, limits, log, ...options }: WorkersOptions): Promise<void> {
   return withChargeChannel(settings, async (others) => {
     const ofWorkers = new AggregatorRegistry();
     const own = new Registry();
     addMemoryMetrics(own, () => findProcesses(options));
     const { workers: count } = settings;
-    const stopMsMax = workerStopMsMax(settings);
+    const stopMsMax = workerStopMsMax(limits);
     const supervisor = new Supervisor({ ...options, count, stopMsMax, log, others });
     const admin = await serveAdmin(settings, log, {
       metrics: async () => (await ofWorkers.clusterMetrics()) + (await own.metrics()),

@@ -2,12 +2,10 @@
 
 import { ARCHIVE_CHOICE_SETTINGS, ARCHIVE_RETENTION_SETTINGS } from '../archive/settings.ts';
 import type { Declarations, SettingValues } from '../config/setting.ts';
-import { count, milliseconds, oneOf, port, text } from '../config/value-types.ts';
+import { count, oneOf, port, text } from '../config/value-types.ts';
 import { HTTP_SETTINGS } from '../http/settings.ts';
-import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../ledger/settings.ts';
+import { type NatsWait, STORAGE_SETTINGS } from '../ledger/settings.ts';
 import { SNAPSHOT_SETTINGS } from '../replica/settings.ts';
-
-const HOUR_MS = 3_600_000;
 
 export const LISTEN_SETTINGS = {
   host: {
@@ -57,16 +55,9 @@ export const LOG_SETTINGS = {
 /** @internal Exported for the tests of the documents, which start a worker in their process. */
 export const WORKER_SETTINGS = {
   ...STORAGE_SETTINGS,
-  ...NATS_WAIT_SETTINGS,
   ...ARCHIVE_CHOICE_SETTINGS,
   ...SNAPSHOT_SETTINGS,
   ...LISTEN_SETTINGS,
-  stopTimeout: {
-    group: 'Operation',
-    type: milliseconds({ from: 0, to: HOUR_MS }),
-    default: 10_000,
-    help: 'how long requests in flight may take to finish when the service stops',
-  },
   ...HTTP_SETTINGS,
 } as const satisfies Declarations;
 
@@ -83,5 +74,5 @@ export const SERVICE_SETTINGS = {
 } as const satisfies Declarations;
 
 export type LogSettings = SettingValues<typeof LOG_SETTINGS>;
-export type WorkerSettings = SettingValues<typeof WORKER_SETTINGS>;
-export type ServiceSettings = SettingValues<typeof SERVICE_SETTINGS>;
+export type WorkerSettings = SettingValues<typeof WORKER_SETTINGS> & NatsWait;
+export type ServiceSettings = SettingValues<typeof SERVICE_SETTINGS> & NatsWait;

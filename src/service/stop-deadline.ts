@@ -5,13 +5,19 @@
 
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HTTP_LIMITS, type HttpLimits } from '../http/limits.ts';
 
-/** For files and connections to be closed, after --stop-timeout has closed the last socket. */
+/** For files and connections to be closed, after the stop timeout has closed the last socket. */
 const CLOSE_MS_MAX = 5_000;
 
 /** How long a worker may take to end once it is stopped. */
-export function workerStopMsMax({ stopTimeout }: { readonly stopTimeout: number }): number {
-  return stopTimeout + CLOSE_MS_MAX;
+export function workerStopMsMax(limits: Partial<HttpLimits> | undefined): number {
+  return stopTimeoutOf(limits) + CLOSE_MS_MAX;
+}
+
+/** How long requests in flight, or a feed, may take to end once the service is stopped. */
+export function stopTimeoutOf(limits: Partial<HttpLimits> | undefined): number {
+  return limits?.stopTimeout ?? HTTP_LIMITS.stopTimeout;
 }
 
 /** Whether the work ends within so many milliseconds; rejects if it fails by then. */

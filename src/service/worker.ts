@@ -33,10 +33,11 @@ import { FollowMetrics } from './metrics/follow-metrics.ts';
 import { LoadGauge } from './metrics/load-gauge.ts';
 import { Metrics } from './metrics/metrics.ts';
 import type { WorkerSettings } from './settings.ts';
+import { stopTimeoutOf } from './stop-deadline.ts';
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
-  /** Other limits than HTTP_LIMITS, for tests. */
+  /** Other limits than HTTP_LIMITS, for the demo and for tests. */
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -232,7 +233,7 @@ async function listenUntilStopped(
   if (!signal.aborted) await once(signal, 'abort');
   push.close();
   const closed = once(server, 'close');
-  server.drain(settings.stopTimeout);
+  server.drain(stopTimeoutOf(options.limits));
   await closed;
 }
 

@@ -110,26 +110,12 @@ export const ANSWERING_UPSTREAM_SETTINGS = {
 
 export const FOLLOW_SETTINGS = {
   ...UPSTREAM_HEADER_SETTINGS,
-  followInterval: {
-    group: 'Follow an exchange',
-    type: milliseconds({ from: 10, to: HOUR_MS }),
-    needs: ['follower'],
-    default: 100,
-    help: 'minimum time between two blocks',
-  },
   followSweep: {
     group: 'Follow an exchange',
     type: milliseconds({ from: 1000, to: 24 * HOUR_MS }),
     needs: ['follower'],
     default: 60_000,
     help: 'read an account again at this age, even if no change of the account is known',
-  },
-  followMarks: {
-    group: 'Follow an exchange',
-    type: milliseconds({ from: 0, to: HOUR_MS }),
-    needs: ['follower'],
-    default: 60_000,
-    help: 'how often marks are recorded of markets in which no followed account has a position; 0 to record each mark',
   },
   followUsersMax: {
     group: 'Follow an exchange',

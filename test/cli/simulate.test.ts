@@ -30,15 +30,15 @@ test('--blocks sets the number of lines', async () => {
   }
 });
 
-test('--interval sets the time from block to block after the set-up', LONG_ONLY, async () => {
-  const { stdout } = await run([...SMALL, '--interval', '250']);
+test('two blocks are 10 s apart after the set-up', LONG_ONLY, async () => {
+  const { stdout } = await run(SMALL);
   const times = stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line).time as number);
   assert.deepEqual(
     times.slice(-3).map((time) => time - times[times.length - 1]),
-    [-500, -250, 0],
+    [-20_000, -10_000, 0],
   );
 });
 

@@ -56,7 +56,6 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--ahead-max MS', '(PERPINFO_AHEAD_MAX; default 300000)'],
     ...LEDGER,
     ...LEDGER_WRITER,
-    ['--nats-wait MS', '(PERPINFO_NATS_WAIT; default 60000)'],
   ],
   query: [DATA, ['--at HEIGHT', '(default: the newest) (PERPINFO_AT)'], ...LEDGER],
   probe: [
@@ -100,7 +99,6 @@ const SETTINGS: Record<string, [flag: string, rest: string][]> = {
     ['--blocks N', '(PERPINFO_BLOCKS; default 1000)'],
     ['--accounts N', '(PERPINFO_ACCOUNTS; default 1000)'],
     ['--seed TEXT', '(PERPINFO_SEED; default 1)'],
-    ['--interval MS', '(PERPINFO_INTERVAL; default 10000)'],
   ],
 };
 
@@ -249,8 +247,8 @@ const WRONG: [args: string[], message: string][] = [
       '--nats-ca: only for a ledger on NATS, and none is named',
   ],
   [
-    ['archive', '--data', 'd', '--nats-wait', '0'],
-    '--nats-wait: only for a ledger on NATS, and none is named',
+    ['archive', '--data', 'd', '--nats-replicas', '3'],
+    '--nats-replicas: only for a ledger on NATS, and none is named',
   ],
   [
     ['serve', '--data', 'd', '--keep-blocks', '5', '--ahead-max=0'],
@@ -316,11 +314,10 @@ const WRONG: [args: string[], message: string][] = [
       '--snapshot-keep: got "0", expected a whole number from 1 to 9007199254740991',
   ],
   [
-    ['simulate', '--blocks', '0', '--accounts', '9', '--seed', '', '--interval', '0.5'],
+    ['simulate', '--blocks', '0', '--accounts', '9', '--seed', ''],
     '--blocks: got "0", expected a whole number from 1 to 9007199254740991; ' +
       '--accounts: got "9", expected a whole number from 10 to 10000000; ' +
-      '--seed: got "", expected a text that is not empty; ' +
-      '--interval: got "0.5", expected a whole number from 1 to 86400000',
+      '--seed: got "", expected a text that is not empty',
   ],
 ];
 

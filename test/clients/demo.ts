@@ -190,7 +190,7 @@ export class Demo {
 async function startFollower(context: Cleanup, port: number, source: string): Promise<Place> {
   const data = `${source}-followed`;
   // As fast as the demo: one client takes two messages at a time for one.
-  const flags = ['--forward', '--follow-interval', '100'];
+  const flags = ['--forward'];
   const follower = await followPerpinfo(context, { port, data: source }, data, ...flags);
   context.after(() => rm(data, { recursive: true, force: true }));
   const { service, secret } = follower;

@@ -6,14 +6,17 @@ import { hostname } from 'node:os';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
+import { readSettings } from '../../src/config/read-settings.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { openJetStreamLedger } from '../../src/ledger/jetstream/jetstream-ledger.ts';
 import { openJetStreamLedgerWriter } from '../../src/ledger/jetstream/jetstream-writer.ts';
 import { Lease, takeLease } from '../../src/ledger/jetstream/lease.ts';
 import { describeProcess } from '../../src/ledger/ownership/process-identity.ts';
+import { LEDGER_WRITER_SETTINGS } from '../../src/ledger/settings.ts';
 import { removeOrphanedChunks } from '../../src/replica/orphaned-chunks.ts';
 import { openSharedSnapshots } from '../../src/replica/shared-snapshots.ts';
 import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { openStorageWriter } from '../../src/replica/storage.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState } from '../../src/state/state.ts';
 import { run } from '../../tools/harness/program.ts';
@@ -358,9 +361,15 @@ test('a command whose server does not respond fails with that reason', LONG_ONLY
       assert.deepEqual([command, code], [command, 1]);
       assert.match(stderr, /^perpinfo: cannot reach NATS JetStream .*\n$/);
     };
-    await Promise.all(
-      [['verify'], ['keys', 'list'], ['append', '--nats-wait', '0']].map(askInVain),
-    );
+    const flags = new Map([['ledger', silent.address('silent')]]);
+    const settings = readSettings(LEDGER_WRITER_SETTINGS, flags, {});
+    await Promise.all([
+      ...[['verify'], ['keys', 'list']].map(askInVain),
+      assert.rejects(
+        openStorageWriter({ ...settings, natsWaitMs: 0 }),
+        /^LedgerError: cannot reach NATS JetStream /,
+      ),
+    ]);
   } finally {
     silent.servers[0].signal('SIGCONT');
     await silent.stop();

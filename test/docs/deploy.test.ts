@@ -14,6 +14,7 @@ import { keysCreate } from '../../src/cli/commands/keys.ts';
 import { serve } from '../../src/cli/commands/serve.ts';
 import { readSettings, splitArguments } from '../../src/config/read-settings.ts';
 import { listSettings } from '../../src/config/setting.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { NO_TYPE } from '../../src/http/message/reply.ts';
 import { FollowMetrics } from '../../src/service/metrics/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/metrics/memory-metrics.ts';
@@ -187,12 +188,12 @@ test('the demo in a container is published on the port that it prints', () => {
 });
 
 test('compose.yaml keeps the ledger in a declared volume, and its grace period exceeds the stop timeout', () => {
-  const { data, stopTimeout } = readSettings(serve.settings, new Map(), imageEnvironment());
+  const { data } = readSettings(serve.settings, new Map(), imageEnvironment());
   const service = linesBelow('  perpinfo').map((line) => line.trim());
   assert.ok(service.includes(`- data:${data}`));
   assert.deepEqual(namesBelow('volumes'), ['data']);
   const grace = /^stop_grace_period: (\d+)s$/m.exec(service.join('\n'))?.[1];
-  assert.ok(Number(grace) * 1000 > stopTimeout);
+  assert.ok(Number(grace) * 1000 > HTTP_LIMITS.stopTimeout);
 });
 
 /** The names of all samples after the aggregation over workers. */

@@ -113,7 +113,9 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
   'log lines about clients': [['count', 'http/answering/limits/rate-limited-log.ts LINES_MAX']],
   'log lines that cannot be written': [['bytes', 'service/logging/log.ts UNWRITTEN_BYTES_MAX']],
   'push connections': [['count', 'pushConnectionsMax']],
-  subscriptions: [['count', 'pushSubscriptionsMax']],
+  'subscriptions for each allowed push connection': [
+    ['count', 'http/limits.ts PUSH_SUBSCRIPTIONS_PER_CONNECTION'],
+  ],
   message: [['bytes', 'http/limits.ts BODY_BYTES_MAX']],
   'fragments of a message': [['count', 'http/transport/websocket/handshake.ts FRAGMENTS_MAX']],
   'reads for one message': [

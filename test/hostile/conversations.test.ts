@@ -31,10 +31,10 @@ const STOP_TIMEOUT_MS = 3_000;
 /** What a stop may take beside its deadline, on a machine that does something else too. */
 const STOP_SLACK_MS = 10_000;
 
-const LIMITS = { headerTimeout: 5000, requestTimeout: 5000 };
+const LIMITS = { headerTimeout: 5000, requestTimeout: 5000, stopTimeout: STOP_TIMEOUT_MS };
 const FLAGS = [
   ...['--idle-timeout', '5000'],
-  ...['--min-height-wait', '50', '--stop-timeout', String(STOP_TIMEOUT_MS)],
+  ...['--min-height-wait', '50'],
   // Whether an honest client is answered is asked here, however busy the machine is.
   ...['--overload-delay', '60000', '--push-connections-max', '10000'],
 ];

@@ -112,7 +112,7 @@ for (const [lane, flags] of LANES) {
       `unread responses before ${about} do not hold up a stop (${lane})`,
       LONG_ONLY,
       async (t) => {
-        const service = await startService(t, [...flags, '--stop-timeout', '500']);
+        const service = await startService(t, [...flags], { stopTimeout: 500 });
         const client = await connectUnread(service, last);
         const ended = await Promise.race([
           service.stop(),
@@ -147,8 +147,8 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
   );
 
   test(`a wait for a height does not hold up a stop (${lane})`, ALSO_LONG, async (t) => {
-    const wait = ['--min-height-wait', '30000', '--stop-timeout', '500'];
-    const service = await startService(t, [...flags, ...wait]);
+    const wait = ['--min-height-wait', '30000'];
+    const service = await startService(t, [...flags, ...wait], { stopTimeout: 500 });
     const client = await connect(service.port);
     client.send(formatQuestion(service.key, { headers: { 'Ledger-Min-Height': '999' } }));
     await sleep(300);

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
 import {
   connectPush,
@@ -35,15 +36,23 @@ const lines = simulateLines(20, 'push limits');
 const data = await makeLedger(place('ledger'), lines);
 const USER = '0x00000000000000000000000000000000000000bb';
 
-async function start(context: Cleanup, flags: readonly string[] = []): Promise<RunningService> {
-  const service = await startService(context, { data, flags: ['--max-age', '0', ...flags] });
+async function start(
+  context: Cleanup,
+  flags: readonly string[] = [],
+  limits?: Partial<HttpLimits>,
+): Promise<RunningService> {
+  const service = await startService(context, {
+    data,
+    flags: ['--max-age', '0', ...flags],
+    limits,
+  });
   await service.untilCaughtUp(lines.length);
   return service;
 }
 
-const service = await start({ after }, [
-  ...['--push-connections-max', '2', '--push-subscriptions-max', '3'],
-]);
+const service = await start({ after }, ['--push-connections-max', '2'], {
+  pushSubscriptionsPerConnection: 1.5,
+});
 
 /** A key that the service has heard of. */
 async function createLiveKey(
@@ -473,7 +482,7 @@ async function countRefused(client: Client, secret: string): Promise<number> {
 }
 
 test('one that reads nothing does not hold up the end of the service', async (context) => {
-  const stopping = await start(context, ['--stop-timeout', '3600000']);
+  const stopping = await start(context, [], { stopTimeout: 3_600_000 });
   const { secret: key } = await createLiveKey(stopping);
   await connectStalled(context, stopping, key);
   assert.equal((await stopping.stop()).code, 0);

@@ -12,7 +12,6 @@ const place = createPlaces();
 const SETTINGS = {
   ...FOLDER_ONLY,
   data: 'nowhere',
-  natsWait: 0,
   archiveDays: undefined,
 } as const;
 /** Says what is free, which is less each time. */

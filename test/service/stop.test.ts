@@ -6,12 +6,11 @@ import { test } from 'node:test';
 import { createPlaces, joinLines, type Outcome, Program } from '../../tools/harness/program.ts';
 import { makeLedger, until } from '../../tools/harness/running.ts';
 import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { STUCK_LINE, STUCK_VARIABLE } from './stuck-ledger.ts';
+import { STOP_TIMEOUT_MS, STUCK_LINE, STUCK_VARIABLE } from './stuck-ledger.ts';
 
 const place = createPlaces();
 const lines = simulateLines(10);
 const SCRIPT = path.join(import.meta.dirname, 'stuck-ledger.js');
-const STOP_TIMEOUT_MS = 200;
 /** The timeouts of feed and workers, five seconds to close, and time to start and end processes. */
 const STOP_MS_MAX = 2 * STOP_TIMEOUT_MS + 5_000 + 4_000;
 
@@ -31,7 +30,7 @@ async function stopStuck({
   input = '',
 }: StuckOptions): Promise<Outcome> {
   const data = await makeLedger(place(), lines.slice(0, 5));
-  const ports = ['--port', '0', '--admin-port', '0', '--stop-timeout', `${STOP_TIMEOUT_MS}`];
+  const ports = ['--port', '0', '--admin-port', '0'];
   const count = ['--workers', `${Math.max(1, workers)}`];
   const serve = ['serve', '--data', data, '--max-age', '0', ...ports, ...count, ...flags];
   const program = new Program([process.execPath, SCRIPT, ...serve], { [STUCK_VARIABLE]: method });

@@ -1,5 +1,6 @@
 /** The program on a ledger that hangs: calls of the method that the variable names never end. */
 
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { EmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
 import { EmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
 import { LmdbFolder } from '../../src/ledger/embedded/lmdb-environment.ts';
@@ -10,6 +11,9 @@ const method = process.env[STUCK_VARIABLE];
 
 /** On standard error, as soon as something hangs. */
 export const STUCK_LINE = 'the ledger hangs';
+
+/** How long requests in flight, or the feed, may take to end; the program waits longer. */
+export const STOP_TIMEOUT_MS = 200;
 
 function hang(): Promise<never> {
   process.stderr.write(`${STUCK_LINE}\n`);
@@ -22,6 +26,7 @@ async function* hangAtFirst(): AsyncGenerator<never> {
 }
 
 if (method !== undefined) {
+  Object.assign(HTTP_LIMITS, { stopTimeout: STOP_TIMEOUT_MS });
   if (method === 'open') LmdbFolder.open = hang;
   if (method === 'append') EmbeddedLedgerWriter.prototype.append = hang;
   if (method === 'read') EmbeddedLedger.prototype.read = hangAtFirst;

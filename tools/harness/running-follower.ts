@@ -20,7 +20,7 @@ export interface FollowerOptions {
 const RUN_MS_MAX = 7_200_000;
 
 /** Quick for tests; a flag that follows wins. The exchange may be hours behind this machine's clock. */
-export const QUICK = ['--follow-interval', '20', '--follow-sweep', '1000', '--follow-budget', '0'];
+export const QUICK = ['--follow-sweep', '1000', '--follow-budget', '0'];
 export const ANY_AGE = ['--max-age', '0'];
 /** Of pino. */
 const WARN_LEVEL = 40;

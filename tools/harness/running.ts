@@ -196,7 +196,7 @@ export interface ServiceOptions {
   workers?: number;
   flags?: readonly string[];
   /** Limits of HTTP in place of those that the program has. */
-  limits?: Partial<HttpLimits>;
+  limits?: Partial<HttpLimits> | undefined;
   /** Of its environment. */
   variables?: Record<string, string>;
   /** Where a test takes longer than most: after so long the service is killed. */

@@ -40,7 +40,7 @@ const CALM_MS_MAX = 800;
 const HASTY_SHARE = 0.5;
 const HASTY_MS_MAX = 400;
 const EXCHANGE = { limit: 0, accounts: 25, intervalMs: 500 };
-const FOLLOW_FLAGS = ['--follow-interval', '200', '--follow-sweep', '3000', '--follow-budget', '0'];
+const FOLLOW_FLAGS = ['--follow-sweep', '3000', '--follow-budget', '0'];
 /** What a follower may say while it comes back. */
 const NOT_YET: readonly number[] = [502, 503];
 const QUERIES = 10;

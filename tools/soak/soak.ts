@@ -42,7 +42,7 @@ const WRITER_FLAGS = [
   ...['--keep-blocks', '2000'],
 ];
 const FOLLOW_FLAGS = [
-  ...['--follow-interval', '100', '--follow-sweep', '5000', '--follow-wait', '2000'],
+  ...['--follow-sweep', '5000', '--follow-wait', '2000'],
   ...['--snapshot-every', '500', '--snapshot-keep', '3', '--keep-blocks', '2000'],
 ];
 /** How long an exchange has faults, and how long it then has none. */

@@ -9,6 +9,7 @@ import { createNdjsonFeed } from '../../feed/ndjson.ts';
 import { FEED_SETTINGS } from '../../feed/settings.ts';
 import { checkFeedSettings, writerOptionsOf } from '../../feed/writer-options.ts';
 import { type Ledger, LedgerError, type LedgerWriter } from '../../ledger/ledger.ts';
+import { SERVICE_WAIT } from '../../ledger/settings.ts';
 import { EXPENSIVE_REPLAY_MS } from '../../replica/replayed-snapshot.ts';
 import { restoreReplica } from '../../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../../replica/storage.ts';
@@ -44,7 +45,7 @@ export const append: Command<typeof settings> = {
     const input = await openInput(call.positionals[0]);
     warnIfOthersCanReadFolder(call.settings.data, call.terminal);
     const waiting = (message: string) => call.terminal.say(message);
-    const opening = openStorageWriter(call.settings, waiting);
+    const opening = openStorageWriter({ ...call.settings, ...SERVICE_WAIT }, waiting);
     const storage = await unlessStopped(opening, call.signal);
     try {
       await checkStreamRoom({ ...storage, ...call.settings, warn: waiting });

@@ -4,7 +4,7 @@ import { ARCHIVE_RETENTION_SETTINGS } from '../../archive/settings.ts';
 import { TakeoverError } from '../../archive/writing/archive-owner.ts';
 import { updateArchive } from '../../archive/writing/update-archive.ts';
 import { UsageError } from '../../config/usage-error.ts';
-import { NATS_WAIT_SETTINGS, STORAGE_SETTINGS } from '../../ledger/settings.ts';
+import { SERVICE_WAIT, STORAGE_SETTINGS } from '../../ledger/settings.ts';
 import { openStorage } from '../../replica/storage.ts';
 import { TAKEN_OVER_EXIT_CODE } from '../../service/archiver-process.ts';
 import { unlessStopped } from '../../service/stop-deadline.ts';
@@ -14,7 +14,6 @@ import { ARCHIVE_COMMAND_SETTINGS } from '../settings.ts';
 
 const settings = {
   ...STORAGE_SETTINGS,
-  ...NATS_WAIT_SETTINGS,
   ...ARCHIVE_RETENTION_SETTINGS,
   ...ARCHIVE_COMMAND_SETTINGS,
 };
@@ -40,7 +39,7 @@ export const archive: Command<typeof settings> = {
     const orphaned = abortWithParent();
     const waiting = (message: string) => terminal.say(message);
     const stop = AbortSignal.any([signal, orphaned]);
-    const storage = await unlessStopped(openStorage(chosen, waiting), stop);
+    const storage = await unlessStopped(openStorage({ ...chosen, ...SERVICE_WAIT }, waiting), stop);
     let last = 0;
     try {
       await updateArchive({

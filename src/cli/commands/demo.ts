@@ -35,7 +35,8 @@ type DemoCall = Call<typeof settings>;
 const INTERVAL_MS = 100;
 /** The auction is short enough to watch it from start to end. */
 const AUCTION_DURATION_SECONDS = 600;
-const STOP_TIMEOUT_MS = 2_000;
+/** Nothing of the demo is worth a longer wait for a client that does not read. */
+const DEMO_LIMITS = { stopTimeout: 2_000 };
 const KEY_LABEL = 'demo';
 const KEY_FILE = 'demo-key';
 /** Worker settings that the demo does not expose. */
@@ -44,9 +45,7 @@ const FIXED_SETTINGS = {
   natsReplicas: 1,
   natsCreds: undefined,
   natsCa: undefined,
-  natsWait: 0,
   archive: true,
-  stopTimeout: STOP_TIMEOUT_MS,
 } as const;
 
 export const demo: Command<typeof settings> = {
@@ -181,6 +180,7 @@ function serveDemo({ directory, call, log, signal, listening }: Serving): Promis
   const chosen = readSettings({ ...HTTP_SETTINGS, ...SNAPSHOT_SETTINGS });
   return runWorker({
     settings: { ...chosen, ...FIXED_SETTINGS, data: directory, host, port },
+    limits: DEMO_LIMITS,
     log,
     signal,
     budgets: new Budgets(),

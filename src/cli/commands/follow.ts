@@ -2,6 +2,7 @@
 
 import { FEED_SETTINGS } from '../../feed/settings.ts';
 import { checkFeedSettings } from '../../feed/writer-options.ts';
+import { SERVICE_WAIT } from '../../ledger/settings.ts';
 import { createLog, STANDARD_OUTPUT } from '../../service/logging/log.ts';
 import { runFollower } from '../../service/run-follower.ts';
 import { LOG_SETTINGS } from '../../service/settings.ts';
@@ -21,7 +22,8 @@ export const follow: Command<typeof settings> = {
     'both. Creates the ledger if there is none. A ledger has one writer at a time.',
   example: 'perpinfo follow --ledger nats://127.0.0.1:4222/perps --upstream https://host',
   isService: true,
-  async run({ settings: chosen, signal }) {
+  async run({ settings: given, signal }) {
+    const chosen = { ...given, ...SERVICE_WAIT };
     checkFeedSettings(chosen);
     const log = createLog(chosen, STANDARD_OUTPUT);
     const feed = await openFollowFeed(chosen.upstream, chosen, log);

@@ -4,6 +4,7 @@ import { UsageError } from '../../config/usage-error.ts';
 import { createNdjsonFeed } from '../../feed/ndjson.ts';
 import { FEED_CHOICE_SETTINGS, FEED_SETTINGS } from '../../feed/settings.ts';
 import { checkFeedSettings } from '../../feed/writer-options.ts';
+import { SERVICE_WAIT } from '../../ledger/settings.ts';
 import { createLog, STANDARD_ERROR, STANDARD_OUTPUT } from '../../service/logging/log.ts';
 import { runFedService, runFollowingService, runService } from '../../service/run-service.ts';
 import { LOG_SETTINGS, SERVICE_SETTINGS } from '../../service/settings.ts';
@@ -37,7 +38,8 @@ export const serve: Command<typeof settings> = {
     'are asked for are read from it, recorded, and kept current. See docs/guide/follow.md.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
-  async run({ settings: chosen, signal, terminal }) {
+  async run({ settings: given, signal, terminal }) {
+    const chosen = { ...given, ...SERVICE_WAIT };
     const { feed, follow } = chosen;
     if (feed !== undefined && follow !== undefined) {
       throw new UsageError(['--feed and --follow exclude each other: a ledger has one writer']);

@@ -18,8 +18,8 @@ export const simulate: Command<typeof settings> = {
     'the same bytes on any machine.',
   example: 'perpinfo simulate --blocks 5000 --accounts 200 --seed 7 > blocks.ndjson',
   async run({ settings: chosen, terminal, signal }) {
-    const { seed, accounts, interval, blocks } = chosen;
-    const simulator = createSimulator({ seed, accounts, intervalMs: interval });
+    const { seed, accounts, blocks } = chosen;
+    const simulator = createSimulator({ seed, accounts });
     let text = '';
     for (let count = 1; count <= blocks && !signal.aborted; count++) {
       text += `${simulator.next()}\n`;

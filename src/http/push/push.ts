@@ -209,7 +209,8 @@ export class Push {
 
   #findSubscriptionShortage(keyId: string): RequestError | undefined {
     const { subscriptions } = this.#usageOf(keyId);
-    if (subscriptions < this.#parts.settings.pushSubscriptionsMax) return undefined;
+    const { pushConnectionsMax, pushSubscriptionsPerConnection } = this.#parts.settings;
+    if (subscriptions < pushConnectionsMax * pushSubscriptionsPerConnection) return undefined;
     const message = `subscriptions: this key has ${subscriptions}, the limit`;
     return new RequestError('rate_limited', message);
   }

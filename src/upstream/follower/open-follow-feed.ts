@@ -33,6 +33,13 @@ const FORGET_MS = 3_600_000;
  * longer.
  */
 const SHARED_MS = 1_000;
+/** The minimum time between two blocks. Longer pauses save little disk space, and make every answer older. */
+const BLOCK_INTERVAL_MS = 100;
+/**
+ * How often the mark of a market is recorded in which no followed account has a position. No account depends on
+ * these marks, and they would be most of what the ledger stores.
+ */
+const MARKS_EVERY_MS = 60_000;
 
 export async function openFollowFeed(
   url: URL,
@@ -59,7 +66,7 @@ export async function openFollowFeed(
         ? createNoPush(handler, pushLog)
         : new UpstreamPush({ address, headers, limits, handler, log: pushLog }),
     settings: sessionSettingsOf(settings),
-    intervalMs: settings.followInterval,
+    intervalMs: BLOCK_INTERVAL_MS,
     forwardKeepMs: SHARED_MS,
     redact,
     log,
@@ -91,7 +98,7 @@ function sessionSettingsOf(settings: FollowFeedSettings): SessionSettings {
     waitMs: settings.followWait * WAIT_SHARE,
     sharedMs: SHARED_MS,
     usersMax: settings.followUsersMax,
-    marksEveryMs: settings.followMarks,
+    marksEveryMs: MARKS_EVERY_MS,
     aheadMsMax: settings.aheadMax,
     lineBytesMax: settings.blockBytesMax,
   };
