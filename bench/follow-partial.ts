@@ -97,7 +97,7 @@ const IDLE_FOLLOWER: FollowerHandler = {
   forward: () => Promise.resolve({ outcome: 'failed', reason: 'nothing is passed on' }),
   status: () => ({
     upstream: 'http://bench',
-    isWell: true,
+    isHealthy: true,
     reason: '',
     ages: { marks: 0, markets: 0, stream: 0, accountsMedian: 0, accountsMax: 0 },
     followed: 0,

@@ -23,7 +23,7 @@ const SETTLED_MS = 15_000;
 /** Between the trades that a run adds for the accounts that are followed. */
 const TRADE_MS = 1_500;
 /** How long a change may wait while the follower says that it is well. */
-const WELL_MS = 4_000;
+const HEALTHY_MS = 4_000;
 const PATIENCE_MS = 400_000;
 const POSITIONS_MAX = 8;
 /** Trades with those who are followed. */
@@ -68,7 +68,7 @@ export interface DelayResult {
   /** Moments at which a change had waited for long, and the follower said that it was well. */
   readonly faults: readonly string[];
   /** How long the follower was not well. */
-  readonly unwellMs: number;
+  readonly unhealthyMs: number;
   readonly weightMax: number;
   readonly refused: number;
 }
@@ -87,7 +87,7 @@ export class DelayRun {
   #open: Change[] = [];
   readonly #delays: number[] = [];
   readonly #faults: string[] = [];
-  #unwellMs = 0;
+  #unhealthyMs = 0;
 
   constructor(situation: Situation, choice: DelayChoice) {
     const { clock } = this;
@@ -162,7 +162,7 @@ export class DelayRun {
     const endMs = this.clock.nowMs() + PATIENCE_MS;
     while (!this.#users.every(isKnown) && this.clock.nowMs() < endMs) await this.#step();
     await this.clock.advance(SETTLED_MS + this.random.below(2_000));
-    while (this.#follower?.status.isWell === false && this.clock.nowMs() < endMs)
+    while (this.#follower?.status.isHealthy === false && this.clock.nowMs() < endMs)
       await this.#step();
   }
 
@@ -225,9 +225,9 @@ export class DelayRun {
   }
 
   #sample(): void {
-    const { isWell = false } = this.#follower?.status ?? {};
+    const { isHealthy = false } = this.#follower?.status ?? {};
     const nowMs = this.clock.nowMs();
-    if (this.#isLooking && !isWell) this.#unwellMs += STEP_MS;
+    if (this.#isLooking && !isHealthy) this.#unhealthyMs += STEP_MS;
     const open: Change[] = [];
     for (const change of this.#open) {
       const readTime = this.#follower?.accountTime(change.user, this.#situation.dex) ?? 0;
@@ -237,7 +237,7 @@ export class DelayRun {
       else if (readTime >= change.time) this.#delays.push(waitedMs);
       else {
         open.push(change);
-        if (isWell && nowMs - change.atMs > WELL_MS)
+        if (isHealthy && nowMs - change.atMs > HEALTHY_MS)
           this.#faults.push(`${waitedMs} ms at ${nowMs}`);
       }
     }
@@ -264,7 +264,7 @@ export class DelayRun {
     return {
       delays: this.#delays,
       faults: this.#faults,
-      unwellMs: this.#unwellMs,
+      unhealthyMs: this.#unhealthyMs,
       weightMax: weight.windowMax,
       refused,
     };

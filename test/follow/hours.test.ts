@@ -116,15 +116,15 @@ test(
     }
     const young = await following.ask(questions[0], 10 * SECOND_MS);
     assert.equal(young.status, 502, young.body);
-    const { isWell, reason, ages } = follower.status;
-    assert.ok(!isWell && reason !== '', `well: ${reason}`);
+    const { isHealthy, reason, ages } = follower.status;
+    assert.ok(!isHealthy && reason !== '', `healthy: ${reason}`);
     assert.ok((ages.accountsMax ?? 0) >= GONE_MS - 60_000, JSON.stringify(ages));
     exchange.setGone(false);
     const backAt = exchange.time;
     for (const question of questions) {
       following.check(await following.askLedger(question, backAt, 30 * SECOND_MS));
     }
-    await following.until('a follower that is well', () => follower.status.isWell);
+    await following.until('a healthy follower', () => follower.status.isHealthy);
     assert.deepEqual(follower.refusals, []);
   },
 );

@@ -16,12 +16,12 @@ test('/health has the report of the follower, and is 503 while the exchange fail
   const well = await exchange(ports.lane, HEALTH);
   assert.equal(well.status, 200);
   assert.deepEqual(JSON.parse(well.body).follow, STATUS);
-  follower.report = { ...STATUS, isWell: false, reason: 'no answer for 30 s' };
+  follower.report = { ...STATUS, isHealthy: false, reason: 'no answer for 30 s' };
   const ill = await exchange(ports.lane, HEALTH);
   const { status, message, follow } = JSON.parse(ill.body);
   assert.deepEqual([ill.status, status], [503, 'upstream_failed']);
   assert.equal(message, 'https://exchange.example fails: no answer for 30 s');
-  assert.equal(follow.isWell, false);
+  assert.equal(follow.isHealthy, false);
 });
 
 test('/health of a partial ledger without a follower is 503, that of any other ledger is not', async (t) => {
@@ -76,7 +76,7 @@ test('the metrics have ages, budget and counters of the report, and nothing with
     'perpinfo_follow_age_seconds{of="marks"} 0.12',
     'perpinfo_follow_age_seconds{of="markets"} 30',
     'perpinfo_follow_age_seconds{of="stream"} 0.005',
-    'perpinfo_follow_well 1',
+    'perpinfo_follow_healthy 1',
     'perpinfo_follow_accounts 3',
     'perpinfo_follow_budget_limit 1200',
     'perpinfo_follow_budget_left 1100',

@@ -53,6 +53,6 @@ export async function readHealth(
   return { ...health, status: 'upstream_failed', message: fault, ...reported };
 }
 
-function findFault({ isWell, reason, upstream }: FollowStatus): string | undefined {
-  return isWell ? undefined : `${upstream} fails: ${reason}`;
+function findFault({ isHealthy, reason, upstream }: FollowStatus): string | undefined {
+  return isHealthy ? undefined : `${upstream} fails: ${reason}`;
 }

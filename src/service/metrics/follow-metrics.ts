@@ -26,8 +26,8 @@ export class FollowMetrics {
     this.#registry = registry;
     this.#read = read;
     this.#addAges();
-    this.#addGauge('well', '1 if the exchange answers the follower, 0 if it fails.', (status) =>
-      status.isWell ? 1 : 0,
+    this.#addGauge('healthy', '1 if the exchange answers the follower, 0 if it fails.', (status) =>
+      status.isHealthy ? 1 : 0,
     );
     this.#addGauge(
       'accounts',

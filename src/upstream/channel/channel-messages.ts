@@ -169,12 +169,12 @@ function isJsonText(value: unknown): value is string {
 /** Undefined if the value is not a report of the follower. */
 export function readStatus(value: unknown): FollowStatus | undefined {
   if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
-  const { upstream, isWell, reason, ages, followed, budget } = value['status'];
+  const { upstream, isHealthy, reason, ages, followed, budget } = value['status'];
   const { skipped, counters, leftOut } = value['status'];
   if (typeof upstream !== 'string' || typeof reason !== 'string') return undefined;
-  if (typeof isWell !== 'boolean' || !isAmount(followed)) return undefined;
+  if (typeof isHealthy !== 'boolean' || !isAmount(followed)) return undefined;
   return {
-    ...{ upstream, isWell, reason, followed },
+    ...{ upstream, isHealthy, reason, followed },
     ages: readAges(ages),
     budget: readBudget(budget),
     ...readSkipped(skipped),

@@ -85,7 +85,7 @@ export interface FollowAges {
 export interface FollowStatus {
   /** The origin of the exchange's address. The path is left out, because it may contain a key. */
   readonly upstream: string;
-  readonly isWell: boolean;
+  readonly isHealthy: boolean;
   /** Why the follower is not healthy; "" if it is healthy. */
   readonly reason: string;
   readonly ages: FollowAges;

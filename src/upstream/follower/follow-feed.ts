@@ -164,7 +164,7 @@ export class FollowFeed implements Feed, FollowerHandler {
     };
     return {
       upstream: this.#options.origin,
-      isWell: false,
+      isHealthy: false,
       reason: 'the follower is starting',
       ages,
       followed: 0,

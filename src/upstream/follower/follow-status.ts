@@ -59,7 +59,7 @@ export function describeStatus(sources: StatusSources): FollowStatus {
   const ages = listAges(watchList, sources.exchangeTime);
   return {
     upstream: origin,
-    isWell: reason === undefined,
+    isHealthy: reason === undefined,
     reason: reason ?? '',
     ages: {
       marks: roundAge(sources.marksAgeMs),

@@ -23,7 +23,7 @@ const DELEGATIONS: FollowedItem = { kind: 'delegations', user: ALICE };
 
 export const STATUS: FollowStatus = {
   upstream: 'https://exchange.example',
-  isWell: true,
+  isHealthy: true,
   reason: '',
   ages: { marks: 120, markets: 30_000, stream: 5, accountsMedian: null, accountsMax: null },
   followed: 3,

@@ -693,14 +693,14 @@ test('a refusal of marks that may pass is tried again soon, and /health says tha
     throw new UpstreamError('refused', 'status 403', { status: 403 });
   };
   await exchange.advance(20_000);
-  const { isWell, reason } = exchange.feed.status();
-  assert.equal(isWell, false);
+  const { isHealthy, reason } = exchange.feed.status();
+  assert.equal(isHealthy, false);
   assert.match(reason, /^none of its markets has a mark yet: (dex \w+: )?status 403$/);
   const asked = exchange.countAsked('metaAndAssetCtxs');
   assert.ok(asked < 8 * exchange.truth.markets.dexes.length, `${asked} times`);
   assert.equal(exchange.log.filter((line) => line.includes('status 403')).length < 5, true);
   isRefused = false;
-  await exchange.until(() => exchange.feed.status().isWell, 60_000);
+  await exchange.until(() => exchange.feed.status().isHealthy, 60_000);
   assert.ok(exchange.ledger.markets.markets.length > 0);
 });
 
@@ -753,12 +753,12 @@ test('when the upstream is gone, ages grow, and the follower recovers by itself'
     throw new UpstreamError('network', 'connect ECONNREFUSED');
   };
   await exchange.advance(30_000);
-  const { isWell, ages } = exchange.feed.status();
-  assert.equal(isWell, false);
+  const { isHealthy, ages } = exchange.feed.status();
+  assert.equal(isHealthy, false);
   assert.ok((ages.accountsMax ?? 0) >= 25_000, JSON.stringify(ages));
   const { time } = exchange.ledger;
   exchange.fault = () => undefined;
-  await exchange.until(() => exchange.feed.status().isWell, 70_000);
+  await exchange.until(() => exchange.feed.status().isHealthy, 70_000);
   await exchange.until(() => (exchange.feed.status().ages.accountsMax ?? 0) < 6_000, 70_000);
   assert.ok(exchange.ledger.time > time);
 });

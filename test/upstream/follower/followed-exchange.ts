@@ -248,7 +248,7 @@ export class FollowedExchange {
   }
 
   async start(): Promise<void> {
-    await this.until(() => this.feed.status().isWell);
+    await this.until(() => this.feed.status().isHealthy);
   }
 
   /** Applies events to the exchange itself, which makes no block of them by its own rules. */

@@ -53,9 +53,9 @@ for (const isProven of [false, true]) {
     await exchange.advance(10_000);
     const reads = exchange.countAsked('clearinghouseState', accountOf(user).user) - before;
     assert.ok(isProven ? reads <= 1 : reads >= 5, `${reads} reads`);
-    const { leftOut, isWell } = exchange.feed.status();
+    const { leftOut, isHealthy } = exchange.feed.status();
     const named = [{ subscription: 'trades BTC', reason: 'closed with 1006' }];
     assert.deepEqual(leftOut, { count: 1, named });
-    assert.equal(isWell, isProven);
+    assert.equal(isHealthy, isProven);
   });
 }

@@ -221,5 +221,5 @@ test('with push switched off, marks are asked for at once, with one line in the 
   const lines = exchange.log.filter((line) => line.includes('push'));
   const line = 'no push connection, by --follow-push off: marks and accounts are asked for';
   assert.deepEqual(lines, [line]);
-  assert.equal(exchange.feed.status().isWell, true);
+  assert.equal(exchange.feed.status().isHealthy, true);
 });

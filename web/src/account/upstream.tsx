@@ -13,7 +13,7 @@ export function UpstreamState({ view }: { view: View }) {
   const { freshness, link } = view;
   const { follow, status } = freshness ?? {};
   if (follow === undefined && status !== 'upstream_failed') return null;
-  const state = link.state === 'offline' ? 'unknown' : follow?.isWell ? 'healthy' : 'failing';
+  const state = link.state === 'offline' ? 'unknown' : follow?.isHealthy ? 'healthy' : 'failing';
   return (
     <div class={`upstream upstream-${state}`} title={follow?.reason}>
       <dt>Upstream</dt>
@@ -36,13 +36,13 @@ export function UpstreamPanel({ view }: { view: View }) {
   const { freshness } = view;
   // The report is about the present.
   if (freshness?.follow === undefined || view.at !== undefined) return null;
-  const { upstream, isWell, reason, followed, ages, budget, counters } = freshness.follow;
+  const { upstream, isHealthy, reason, followed, ages, budget, counters } = freshness.follow;
   const sinceMs = performance.now() - freshness.heardMs;
   return (
     <section class="panel panel-upstream" aria-labelledby="title-upstream">
       <header class="panel-head">
         <h2 id="title-upstream">Upstream</h2>
-        <span class="muted small">{isWell ? upstream : `${upstream}: ${reason}`}</span>
+        <span class="muted small">{isHealthy ? upstream : `${upstream}: ${reason}`}</span>
       </header>
       <dl class="stats">
         <Stat label="Followed" field="followed" title="accounts and lists of delegations">

@@ -86,7 +86,7 @@ export interface Health {
 export interface FollowReport {
   /** The exchange's address, without its path. */
   readonly upstream: string;
-  readonly isWell: boolean;
+  readonly isHealthy: boolean;
   readonly reason: string;
   readonly ages: {
     readonly marks: number | null;
