@@ -79,7 +79,7 @@ export function removeSecretFrom(key: Key, number: number | undefined): Key {
 }
 
 /** The revoked keys that the list no longer shows, and that the next change removes. */
-export function findForgotten(keys: readonly Key[], nowMs: number): Key[] {
+export function findRemovableKeys(keys: readonly Key[], nowMs: number): Key[] {
   const revoked = keys.filter(isRevoked).sort((a, b) => revokedAt(b) - revokedAt(a));
   return revoked.filter(
     (key, index) => index >= REVOKED_COUNT_MAX || nowMs - revokedAt(key) > REVOKED_MS_MAX,

@@ -1,6 +1,6 @@
 /** The port that every store of access keys implements. */
 
-import { findForgotten, type NewSecret } from './key-changes.ts';
+import { findRemovableKeys, type NewSecret } from './key-changes.ts';
 import type { Key, KeyTerms } from './keys.ts';
 
 export interface ListedKey extends Key {
@@ -38,7 +38,7 @@ export function listKeys(
   keys: readonly Key[],
   usedMsById: ReadonlyMap<string, number>,
 ): ListedKey[] {
-  const forgotten = new Set(findForgotten(keys, Date.now()));
+  const forgotten = new Set(findRemovableKeys(keys, Date.now()));
   const listed = keys
     .filter((key) => !forgotten.has(key))
     .map((key) => ({ ...key, lastUsedMs: usedMsById.get(key.id) }));

@@ -38,7 +38,7 @@ interface Piece {
 }
 
 /** A place between two pieces, at which a backup can be continued. */
-export interface BackupPlace {
+export interface BackupPosition {
   readonly position: number;
   /** The checksum of the piece before. */
   readonly checksum: Buffer;
@@ -83,7 +83,7 @@ export class BackupReader {
   }
 
   /** The place after what was read. */
-  get place(): BackupPlace {
+  get place(): BackupPosition {
     return { position: this.#position, checksum: this.#checksum, point: this.#point };
   }
 

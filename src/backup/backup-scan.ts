@@ -2,7 +2,7 @@
 
 import { LedgerError } from '../ledger/ledger.ts';
 import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format.ts';
-import { type BackupPlace, BackupReader } from './backup-reader.ts';
+import { type BackupPosition, BackupReader } from './backup-reader.ts';
 
 /** Called with the height that was read, and the share of the file's bytes; may throw to abort. */
 export type ScanProgress = (height: number, share: number) => void;
@@ -13,7 +13,7 @@ export interface ScannedBackup {
   readonly keys: BackedUpKeys | undefined;
   readonly end: BackupEnd;
   /** After the last block. */
-  readonly blocksEnd: BackupPlace;
+  readonly blocksEnd: BackupPosition;
 }
 
 /** Checks a whole file; throws if anything in it is wrong. */
@@ -36,7 +36,7 @@ async function drainBlocks(reader: BackupReader, progress: ScanProgress): Promis
 
 export interface BackupStart {
   readonly description: BackupDescription;
-  readonly blocksEnd: BackupPlace;
+  readonly blocksEnd: BackupPosition;
 }
 
 /**

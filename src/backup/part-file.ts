@@ -9,7 +9,7 @@ import { describeDiskFailure } from '../ledger/embedded/disk-failure.ts';
 import { syncFolder, writeAll } from '../ledger/embedded/durable-file.ts';
 import { LedgerError } from '../ledger/ledger.ts';
 import { encodeFileHead, encodePiece, type PieceKind } from './backup-format.ts';
-import type { BackupPlace } from './backup-reader.ts';
+import type { BackupPosition } from './backup-reader.ts';
 
 export function partPath(file: string): string {
   return `${file}.part`;
@@ -39,7 +39,7 @@ export class PartFile {
   }
 
   /** Continues the file at a place. Bytes after the place are cut off. */
-  static continue(target: string, { position, checksum }: BackupPlace): Promise<PartFile> {
+  static continue(target: string, { position, checksum }: BackupPosition): Promise<PartFile> {
     return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'r+');
       await file.truncate(position);

@@ -60,7 +60,7 @@ const BRACES = { open: 123, close: 125 };
 
 export type PieceEvent = Event | MorePositions;
 
-export interface CutBlock extends BlockHead {
+export interface SplitBlock extends BlockHead {
   /**
    * The events, in order; one with a long list is split into several. Iterating throws a SyntaxError
    * or a Refusal if the line must be passed to `parseBlock`.
@@ -72,7 +72,7 @@ export interface CutBlock extends BlockHead {
  * Undefined unless the line holds height, time and events, in this order. Throws a BlockError if the
  * height or the time is refused.
  */
-export function cutBlock(line: Buffer): CutBlock | undefined {
+export function splitBlock(line: Buffer): SplitBlock | undefined {
   const [head] = HEAD.exec(line.toString('latin1', 0, EDGE_BYTES)) ?? [];
   const [tail] = TAIL.exec(line.subarray(-EDGE_BYTES).toString('latin1')) ?? [];
   if (head === undefined || tail === undefined) return undefined;

@@ -9,7 +9,7 @@ import type { StateView } from '../state/state.ts';
 import { backoffMs } from '../timing/backoff.ts';
 import { HeadWatch } from './head-watch.ts';
 import { EXPENSIVE_REPLAY_MS } from './replayed-snapshot.ts';
-import { isOvertaken, type Replica, restoreReplica } from './replica.ts';
+import { needsPrunedBlocks, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
@@ -64,7 +64,7 @@ export interface Health {
 }
 
 /** What can end a wait early. */
-export interface WaitEnd {
+export interface EarlyEnd {
   add(end: () => void): void;
   delete(end: () => void): void;
 }
@@ -244,7 +244,7 @@ export class LiveState {
       await replica.follow(ledger, signal, { beforeBlocks, advanced, worked });
       return false;
     } catch (error) {
-      if (!(await isOvertaken(replica, ledger))) throw error;
+      if (!(await needsPrunedBlocks(replica, ledger))) throw error;
       warn(`the blocks after height ${replica.point.height} were pruned: restoring again`);
       return true;
     }
@@ -291,7 +291,7 @@ export class LiveState {
    * Resolves when the state reaches the height, at the deadline, or at an earlier end; at once if too many
    * wait.
    */
-  async waitFor(height: number, timeoutMs: number, early?: WaitEnd): Promise<void> {
+  async waitFor(height: number, timeoutMs: number, early?: EarlyEnd): Promise<void> {
     if ((this.state?.height ?? 0) >= height || this.#waiters.size === WAITERS_MAX) return;
     await new Promise<void>((resolve) => {
       const waiter = {

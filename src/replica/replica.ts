@@ -6,7 +6,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { cutBlock } from '../events/block-pieces.ts';
+import { splitBlock } from '../events/block-pieces.ts';
 import { type Block, parseBlock } from '../events/event.ts';
 import { BlockError, Refusal } from '../events/refusal.ts';
 import { CHAIN_START, checkLink, checkLinkInPieces, nextBlock } from '../ledger/hash-chain.ts';
@@ -126,7 +126,7 @@ export class Replica {
   *#tryPieces(line: Buffer): Generator<void, boolean, void> {
     if (!isUtf8(line)) return false;
     try {
-      const cut = cutBlock(line);
+      const cut = splitBlock(line);
       if (cut === undefined) return false;
       yield* applyInPieces(this.#state, cut, cut.pieces);
       return true;
@@ -312,7 +312,7 @@ async function replay(replica: Replica, options: ReplicaOptions, target: number)
 }
 
 /** Whether the next blocks that the replica needs were pruned. */
-export async function isOvertaken(replica: Replica, ledger: Ledger): Promise<boolean> {
+export async function needsPrunedBlocks(replica: Replica, ledger: Ledger): Promise<boolean> {
   const base = await ledger.base().catch(() => CHAIN_START);
   return base.height > replica.point.height;
 }

@@ -8,10 +8,10 @@ import { openAsBlob } from 'node:fs';
 import type { StreamInfo } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
-import { HeadNote } from '../ledger/jetstream/head-note.ts';
 import { Lease, takeLease } from '../ledger/jetstream/lease.ts';
 import { connectNats, failAfter, type NatsLink } from '../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../ledger/jetstream/nats-client.ts';
+import { StoredHead } from '../ledger/jetstream/stored-head.ts';
 import { isLimited, limitsOf, type StreamLimits } from '../ledger/jetstream/stream-limits.ts';
 import type { ChainPoint, Ledger } from '../ledger/ledger.ts';
 import { removeOrphanedChunks } from './orphaned-chunks.ts';
@@ -155,7 +155,7 @@ export class SharedSnapshots {
     const heights = await this.#dropAhead(await this.heights());
     if (!heights.includes(height)) await this.#add(snapshots, height, heights);
     const { state } = await this.#readStream();
-    if (height <= state.last_seq) await new HeadNote(this.#link, this.#bucket).raise(point);
+    if (height <= state.last_seq) await new StoredHead(this.#link, this.#bucket).raise(point);
     return `${bucketOf(this.#link)}/${nameOf(height)}`;
   }
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutBlock } from '../../src/events/block-pieces.ts';
+import { splitBlock } from '../../src/events/block-pieces.ts';
 import type { EventOf } from '../../src/events/event.ts';
 import { readInPieces } from './read-in-pieces.ts';
 
@@ -158,17 +158,17 @@ const OTHER_FORMS: Record<string, string> = {
 
 for (const [about, line] of Object.entries(OTHER_FORMS)) {
   test(`not cut at all: ${about}`, () => {
-    assert.equal(cutBlock(Buffer.from(line)), undefined);
+    assert.equal(splitBlock(Buffer.from(line)), undefined);
   });
 }
 
 test('the end of a block is looked for in the last 256 bytes', () => {
-  assert.notEqual(cutBlock(Buffer.from(framed('') + ' '.repeat(254))), undefined);
-  assert.equal(cutBlock(Buffer.from(framed('') + ' '.repeat(255))), undefined);
+  assert.notEqual(splitBlock(Buffer.from(framed('') + ' '.repeat(254))), undefined);
+  assert.equal(splitBlock(Buffer.from(framed('') + ' '.repeat(255))), undefined);
 });
 
 test('a height that is out of range is refused', () => {
-  assert.throws(() => cutBlock(Buffer.from(`{"height":0,"time":9,"events":[${MANY}]}`)), {
+  assert.throws(() => splitBlock(Buffer.from(`{"height":0,"time":9,"events":[${MANY}]}`)), {
     name: 'BlockError',
     message: 'block: height: got 0, expected a whole number from 1 to 9007199254740991',
   });
@@ -223,7 +223,7 @@ const WRONG_CUTS: Record<string, string> = {
 
 for (const [message, list] of Object.entries(WRONG_CUTS)) {
   test(`what is cut wrongly says so: ${message}`, () => {
-    const { pieces } = cutBlock(Buffer.from(framed(list))) ?? { pieces: [] };
+    const { pieces } = splitBlock(Buffer.from(framed(list))) ?? { pieces: [] };
     assert.throws(() => [...pieces], { name: 'SyntaxError', message });
   });
 }

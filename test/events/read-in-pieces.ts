@@ -1,7 +1,7 @@
 /** Reads a line in pieces, as a replica does. */
 
 import assert from 'node:assert/strict';
-import { cutBlock, type PieceEvent } from '../../src/events/block-pieces.ts';
+import { type PieceEvent, splitBlock } from '../../src/events/block-pieces.ts';
 import type { BlockHead } from '../../src/events/event.ts';
 import { BlockError, Refusal } from '../../src/events/refusal.ts';
 
@@ -12,7 +12,7 @@ interface ReadInPieces extends BlockHead {
 /** Undefined where the line is left to the whole parser. */
 export function readInPieces(line: string): ReadInPieces | undefined {
   try {
-    const cut = cutBlock(Buffer.from(line));
+    const cut = splitBlock(Buffer.from(line));
     return cut === undefined ? undefined : { ...cut, pieces: [...cut.pieces] };
   } catch (error) {
     assert.ok(isRefused(error), String(error));

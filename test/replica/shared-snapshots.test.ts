@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamConfig } from '@nats-io/jetstream';
 import type { ObjectInfo, ObjectResult, ObjectStore } from '@nats-io/obj';
 import type { Presence } from '../../src/ledger/embedded/presence.ts';
-import { HeadNote } from '../../src/ledger/jetstream/head-note.ts';
 import type { NatsLink } from '../../src/ledger/jetstream/nats.ts';
+import { StoredHead } from '../../src/ledger/jetstream/stored-head.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { Replica } from '../../src/replica/replica.ts';
 import { SharedSnapshots } from '../../src/replica/shared-snapshots.ts';
@@ -216,7 +216,7 @@ test('a stream whose last block is lost is continued from a snapshot on request'
   const link = await world.connect();
   await link.openObjects('ledger-snapshots');
   const bucket = await link.openBucket('ledger');
-  await new HeadNote(link, bucket).set(chain[0]);
+  await new StoredHead(link, bucket).set(chain[0]);
   await link.manager.streams.purge('ledger');
   await assert.rejects(world.openReader(), { fault: 'missing' });
   const { stored, objects } = createNames();

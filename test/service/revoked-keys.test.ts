@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { keysFolder } from '../../src/access/embedded/key-tables.ts';
 import { openLmdbKeyTables } from '../../src/access/embedded/lmdb-key-tables.ts';
-import { findForgotten } from '../../src/access/key-changes.ts';
+import { findRemovableKeys } from '../../src/access/key-changes.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { hashSecret } from '../../src/access/keys.ts';
 import { createPlaces } from '../../tools/harness/program.ts';
@@ -42,9 +42,9 @@ test('a revoked key stays revoked, is in no backup, and is listed for 90 days', 
   const day = 86_400_000;
   const old = { ...listed, revokedMs: Date.now() - 91 * day };
   const recent = { ...listed, revokedMs: Date.now() - 89 * day };
-  assert.deepEqual(findForgotten([old, recent], Date.now()), [old]);
+  assert.deepEqual(findRemovableKeys([old, recent], Date.now()), [old]);
   const many = Array.from({ length: 1_002 }, (_, age) => ({ ...listed, revokedMs: 9e12 - age }));
-  assert.deepEqual(findForgotten(many, 9e12), many.slice(1_000));
+  assert.deepEqual(findRemovableKeys(many, 9e12), many.slice(1_000));
 });
 
 test('keys that were revoked long ago leave the store with later revocations', async () => {

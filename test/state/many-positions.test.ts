@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cutBlock } from '../../src/events/block-pieces.ts';
+import { splitBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { stateDigest } from '../../src/replica/replica.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
@@ -66,7 +66,7 @@ function extend(state: State, events: readonly object[]): void {
 
 /** Returns how many pieces there were. */
 function extendInPieces(state: State, events: readonly object[]): number {
-  const cut = cutBlock(Buffer.from(nextLine(state, events)));
+  const cut = splitBlock(Buffer.from(nextLine(state, events)));
   assert.ok(cut !== undefined);
   return Array.from(applyInPieces(state, cut, cut.pieces)).length;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutBlock } from '../../src/events/block-pieces.ts';
+import { splitBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
@@ -124,7 +124,7 @@ test('what no event has named is not found, nor what a hidden block has named', 
     ...new Array(300).fill(market('C')),
     market('B'),
   ];
-  const cut = cutBlock(Buffer.from(lineOf(state, [...events, { type: 'noDeployAuction' }])));
+  const cut = splitBlock(Buffer.from(lineOf(state, [...events, { type: 'noDeployAuction' }])));
   assert.ok(cut !== undefined);
   let pieces = 0;
   for (const _piece of applyInPieces(state, cut, cut.pieces)) {

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { cutBlock } from '../../src/events/block-pieces.ts';
+import { splitBlock } from '../../src/events/block-pieces.ts';
 import { EVENT_TYPES, type EventType, parseBlock } from '../../src/events/event.ts';
 import { BlockError } from '../../src/events/refusal.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
@@ -169,7 +169,7 @@ function assertRefused(line: string, message: string): void {
 
 /** As a replica does: whole, if the line cannot be cut. */
 function applyLongLine(line: string): void {
-  const cut = cutBlock(Buffer.from(line));
+  const cut = splitBlock(Buffer.from(line));
   if (cut === undefined) applyBlock(state, parseBlock(line));
   else Array.from(applyInPieces(state, cut, cut.pieces));
 }

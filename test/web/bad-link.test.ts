@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findBadUser } from '../../web/src/view/place.ts';
+import { findBadUser } from '../../web/src/view/url-state.ts';
 
 test('an address that was cut off is found, and nothing in other links', () => {
   const whole = `0x${'ab'.repeat(20)}`;

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Actions } from './actions.ts';
 import { AddressTools } from './address-tools.tsx';
 import { holdingsOf, pickDex } from './figures/all-dexes.ts';
-import { nameDex, quoteTyped } from './figures/text.ts';
+import { nameDex, quoteInput } from './figures/text.ts';
 import { entryOf, findAddress, nameOf } from './view/address-book.ts';
 import type { Dex, View } from './view/store.ts';
 
@@ -89,7 +89,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
 }
 
 function describeBadAddress(typed: string): string {
-  return `${quoteTyped(typed)} is not an address, expected 0x and 40 hexadecimal digits, or a label`;
+  return `${quoteInput(typed)} is not an address, expected 0x and 40 hexadecimal digits, or a label`;
 }
 
 interface ChipsProps {

@@ -6,9 +6,9 @@ import { Chooser } from './chooser.tsx';
 import { formatAge, formatCount, formatTime } from './figures/text.ts';
 import { ForgetKey } from './forget-key.tsx';
 import { PastLine } from './time-bar.tsx';
-import { formatPlace } from './view/place.ts';
 import { isAging, ledgerAgeMs } from './view/selectors.ts';
 import type { LinkState, View } from './view/store.ts';
+import { formatUrlState } from './view/url-state.ts';
 
 export function Header({ view, actions }: { view: View; actions: Actions }) {
   const isConnected = view.key !== '';
@@ -40,7 +40,7 @@ function Tabs({ view }: { view: View }) {
       {places.map(({ label, isBoard }) => (
         <a
           key={label}
-          href={formatPlace({ ...view, isBoard }) || '#'}
+          href={formatUrlState({ ...view, isBoard }) || '#'}
           aria-current={view.isBoard === isBoard ? 'page' : undefined}
         >
           {label}

@@ -32,14 +32,13 @@ import { TermsWatch } from './feed/terms-watch.ts';
 import type { States } from './figures/answers.ts';
 import { judgeAccount, type Verdict } from './figures/risk.ts';
 import type { LevelOrUnknown } from './figures/risk-levels.ts';
-import { quoteTyped } from './figures/text.ts';
+import { quoteInput } from './figures/text.ts';
 import { type Move, NO_MOVE } from './figures/what-if.ts';
 import { copyFiguresOnClick } from './parts/clipboard.ts';
 import { ask, type Refusal } from './service/service.ts';
 import { drawTab } from './tab.ts';
-import { showPlace } from './view/address-bar.ts';
+import { updateUrl } from './view/address-bar.ts';
 import { usersOnBoard } from './view/address-book.ts';
-import { findBadUser, readPlace } from './view/place.ts';
 import {
   type KeyLink,
   loadBook,
@@ -52,6 +51,7 @@ import {
 } from './view/storage.ts';
 import type { View } from './view/store.ts';
 import { Store } from './view/store.ts';
+import { findBadUser, readUrlState } from './view/url-state.ts';
 
 /** Ages and countdowns advance even without new data. */
 const TICK_MS = 1_000;
@@ -59,7 +59,7 @@ const TICK_MS = 1_000;
 const NOTICE_MS = 6_000;
 
 const root = document.getElementById('root') as HTMLElement;
-const asked = readPlace(location.hash);
+const asked = readUrlState(location.hash);
 const badUser = findBadUser(location.hash);
 const keyLink = takeKey();
 const store = new Store(draw);
@@ -105,20 +105,20 @@ const actions: Actions = {
     feed.forgetAddresses();
     rows.forgetDays();
     actions.changeBook(new Map());
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
   },
   select(user, dex) {
     store.set({ isBoard: false });
     select(user, dex);
-    showPlace(store.view, true);
+    updateUrl(store.view, true);
   },
   chooseRange(range) {
     store.set({ range });
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
   },
   chooseSpan(span) {
     store.set({ span, zoom: undefined });
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
   },
   zoomTo(zoom) {
     store.set({ zoom });
@@ -134,7 +134,7 @@ const actions: Actions = {
   },
   sortBy(sort) {
     store.set({ sort });
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
   },
   setWhatIf,
   showNotice(notice) {
@@ -144,7 +144,7 @@ const actions: Actions = {
   },
   sortBoard(boardSort) {
     store.set({ boardSort });
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
   },
   changeBook(book) {
     saveBook(book);
@@ -165,14 +165,14 @@ function openAccount(user: string): void {
 function openBoard(): void {
   feed.showAt(undefined);
   store.set({ isBoard: true });
-  showPlace(store.view, true);
+  updateUrl(store.view, true);
 }
 
 /** Moving between past and present adds a history entry; moving within the past replaces it. */
 function showAt(at: number | undefined): void {
   const isStep = (at === undefined) !== (store.view.at === undefined);
   leaveFor(at);
-  showPlace(store.view, isStep);
+  updateUrl(store.view, isStep);
 }
 
 /** "What if" starts from the marks of the present. */
@@ -222,8 +222,8 @@ function draw(view: View): void {
 
 /** After an invalid link, the page must not look as if the link had led to the account that is shown. */
 function reportBadUser(user: string): void {
-  actions.showNotice(`Invalid link: ${quoteTyped(user)} is not an address.`);
-  showPlace(store.view, false);
+  actions.showNotice(`Invalid link: ${quoteInput(user)} is not an address.`);
+  updateUrl(store.view, false);
 }
 
 /** The account that is shown first: of the link, of the examples in the link, or the last account. */
@@ -240,19 +240,19 @@ else store.set({ ...asked, user: chooseUser(asked.user, []) });
 store.set({ notices: readNoticeState() });
 feed.start();
 dexWatch.look();
-showPlace(store.view, false);
+updateUrl(store.view, false);
 if (badUser !== undefined) reportBadUser(badUser);
 
 // Back, Forward, and a link that is pasted into an open page change only the fragment.
 addEventListener('hashchange', () => {
-  const { user, dex, at, ...rest } = readPlace(location.hash);
+  const { user, dex, at, ...rest } = readUrlState(location.hash);
   const bad = findBadUser(location.hash);
   const again = takeKey();
   if (again !== undefined) {
     leaveFor(undefined);
     take(again);
     actions.useKey(again.key);
-    showPlace(store.view, false);
+    updateUrl(store.view, false);
     return;
   }
   store.set(rest);

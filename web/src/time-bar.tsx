@@ -5,9 +5,9 @@ import type { ArchivedSpan } from './figures/answers.ts';
 import { formatLocalTime, readLocalTime } from './figures/local-time.ts';
 import { formatCount, formatTime } from './figures/text.ts';
 import { CopyButton } from './parts/copy-button.tsx';
-import { formatPlace } from './view/place.ts';
 import { pastTime } from './view/selectors.ts';
 import type { View } from './view/store.ts';
+import { formatUrlState } from './view/url-state.ts';
 
 export interface TimeActions {
   /** Shows the page as it was at a height; undefined for the present. */
@@ -56,7 +56,7 @@ export function TimeBar({ view, actions }: TimeBarProps) {
       <TimeForm {...{ archive, timeMs }} isPast={at !== undefined} go={actions.showAtTime} />
       {at !== undefined && (
         <CopyButton
-          text={location.origin + location.pathname + formatPlace(view)}
+          text={location.origin + location.pathname + formatUrlState(view)}
           label="Copy link to this moment"
         />
       )}

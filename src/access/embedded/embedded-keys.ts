@@ -4,7 +4,7 @@ import { describeDiskFailure } from '../../ledger/embedded/disk-failure.ts';
 import { readFileId } from '../../ledger/embedded/lmdb-environment.ts';
 import {
   addSecretTo,
-  findForgotten,
+  findRemovableKeys,
   makeKey,
   type NewSecret,
   removeSecretFrom,
@@ -70,7 +70,7 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
    */
   #removeForgotten(changes: KeyChanges): void {
     const stored = this.#tables.readKeys().flatMap(({ id, value }) => decodeKey(id, value) ?? []);
-    const forgotten = findForgotten(stored, Date.now());
+    const forgotten = findRemovableKeys(stored, Date.now());
     for (const { id } of forgotten.slice(-FORGOTTEN_MAX)) changes.removeKey(id);
   }
 

@@ -8,10 +8,10 @@ import { type KeyReader, type ListedKey, listKeys } from '../key-store.ts';
 import { KeyUseFile } from '../key-use.ts';
 import { isRevoked, type Key, KeyError } from '../keys.ts';
 import {
-  type Contents,
   checksum,
   damageError,
   decodeKey,
+  type KeyTableContents,
   type KeyTables,
   keysFolder,
 } from './key-tables.ts';
@@ -90,7 +90,7 @@ export class EmbeddedKeyReader implements KeyReader {
     await previous.close();
   }
 
-  protected contents(): Contents | undefined {
+  protected contents(): KeyTableContents | undefined {
     return this.reading(() => this.#tables?.readContents());
   }
 

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { dataFile } from '../../ledger/embedded/lmdb-environment.ts';
 import { type Key, KeyError } from '../keys.ts';
 
-export interface Contents {
+export interface KeyTableContents {
   readonly version: number;
   readonly ids: string;
 }
@@ -28,7 +28,7 @@ export interface KeyRecord {
 export interface KeyTables {
   /** Makes the newest change visible to the reads that follow. */
   refresh(): void;
-  readContents(): Contents | undefined;
+  readContents(): KeyTableContents | undefined;
   readKey(id: string): unknown;
   /** In order of their IDs. */
   readKeys(): readonly KeyRecord[];
@@ -48,7 +48,7 @@ export interface KeyTables {
 export interface KeyChanges {
   putKey(id: string, value: string): void;
   removeKey(id: string): void;
-  putContents(contents: Contents): void;
+  putContents(contents: KeyTableContents): void;
 }
 
 export function checksum(...parts: string[]): string {

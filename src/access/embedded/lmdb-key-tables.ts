@@ -4,21 +4,21 @@ import type { Database } from 'lmdb';
 import { LmdbFolder } from '../../ledger/embedded/lmdb-environment.ts';
 import { checkSpace, reserveSpace } from '../../ledger/embedded/lmdb-space.ts';
 import { KeyError } from '../keys.ts';
-import type { Contents, KeyChanges, KeyRecord, KeyTables } from './key-tables.ts';
+import type { KeyChanges, KeyRecord, KeyTableContents, KeyTables } from './key-tables.ts';
 
 const CONTENTS = 'contents';
 const FORMAT_ENTRY = 'format';
 
 interface Databases {
   readonly keys: Database<string, string>;
-  readonly meta: Database<Contents, string>;
+  readonly meta: Database<KeyTableContents, string>;
 }
 
 class LmdbKeyTables implements KeyTables {
   readonly #path: string;
   readonly #folder: LmdbFolder<unknown>;
   readonly #keys: Database<string, string>;
-  readonly #meta: Database<Contents, string>;
+  readonly #meta: Database<KeyTableContents, string>;
   readonly #changes: KeyChanges;
 
   constructor(path: string, folder: LmdbFolder<unknown>, { keys, meta }: Databases) {
@@ -38,7 +38,7 @@ class LmdbKeyTables implements KeyTables {
     this.#folder.environment.resetReadTxn();
   }
 
-  readContents(): Contents | undefined {
+  readContents(): KeyTableContents | undefined {
     return this.#meta.get(CONTENTS);
   }
 
@@ -77,7 +77,7 @@ export async function openLmdbKeyTables(
   const { environment } = folder;
   const databases = await folder.write(() => ({
     keys: environment.openDB<string, string>({ name: 'keys', encoding: 'string' }),
-    meta: environment.openDB<Contents, string>({ name: 'meta', encoding: 'json' }),
+    meta: environment.openDB<KeyTableContents, string>({ name: 'meta', encoding: 'json' }),
   }));
   const format: unknown = databases.meta?.get(FORMAT_ENTRY);
   const hasTables = databases.keys !== undefined && databases.meta !== undefined;

@@ -14,7 +14,7 @@ import { connectNats, type NatsLink } from '../../ledger/jetstream/nats.ts';
 import type { NatsOptions } from '../../ledger/jetstream/nats-client.ts';
 import {
   addSecretTo,
-  findForgotten,
+  findRemovableKeys,
   makeKey,
   type NewSecret,
   removeSecretFrom,
@@ -177,7 +177,7 @@ class JetStreamKeyStore implements KeyStore {
 
   /** A revoked key never changes again, so the sequence need not be compared. */
   async #removeForgotten(): Promise<void> {
-    for (const { id } of findForgotten(this.#known, Date.now()).slice(-FORGOTTEN_MAX)) {
+    for (const { id } of findRemovableKeys(this.#known, Date.now()).slice(-FORGOTTEN_MAX)) {
       await this.#link.ask('removing a revoked key', () => this.#keys.delete(id));
     }
   }

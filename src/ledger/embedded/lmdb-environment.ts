@@ -14,7 +14,7 @@ import { openLmdb } from './lmdb-open.ts';
 import { checkSpaceForNew } from './lmdb-space.ts';
 import { Presence } from './presence.ts';
 
-export interface Opening {
+export interface OpenTerms {
   /** Its name in error messages: "the ledger". */
   readonly what: string;
   readonly folder: string;
@@ -53,7 +53,7 @@ export class LmdbFolder<V> {
 
   /** For writing, the folder is created. */
   static async open<V>(
-    opening: Opening,
+    opening: OpenTerms,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
   ): Promise<LmdbFolder<V>> {
     const { folder, readOnly } = opening;
@@ -113,7 +113,7 @@ export class LmdbFolder<V> {
 }
 
 async function openEnvironment<V>(
-  { folder, readOnly }: Opening,
+  { folder, readOnly }: OpenTerms,
   encoding: RootDatabaseOptions['encoding'],
 ): Promise<RootDatabase<V, string>> {
   const environment = await openLmdb<V>({
@@ -134,7 +134,10 @@ async function openEnvironment<V>(
   }
 }
 
-export function createOpeningError(cause: Error, { what, folder, readOnly }: Opening): LedgerError {
+export function createOpeningError(
+  cause: Error,
+  { what, folder, readOnly }: OpenTerms,
+): LedgerError {
   const reason = describeDiskFailure(cause, folder, { readOnly });
   const message = `cannot open ${what} for ${readOnly ? 'reading' : 'writing'}: ${reason}`;
   return new LedgerError(readOnly ? 'unavailable' : 'unwritable', message, { cause });

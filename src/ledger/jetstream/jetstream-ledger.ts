@@ -5,7 +5,7 @@
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
  *   bucket NAME          "base"    the point before the first block, for a stream that holds none
  *                        "writer"  the lease of the writer (lease.ts)
- *                        "written" the newest point that is known to be stored (head-note.ts)
+ *                        "written" the newest point that is known to be stored (stored-head.ts)
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,9 +14,9 @@ import { CHAIN_START } from '../hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage, readPrevious } from './block-message.ts';
 import { BlockReader, GRACE_MS, hasGaps, missingBlock } from './block-reader.ts';
-import { HeadNote, readPoint } from './head-note.ts';
 import { connectNats, type NatsLink, type StoredMessage } from './nats.ts';
 import type { NatsOptions } from './nats-client.ts';
+import { readPoint, StoredHead } from './stored-head.ts';
 
 /** The key of the base in the ledger's bucket. */
 export const BASE_KEY = 'base';
@@ -64,7 +64,7 @@ export class JetStreamLedger implements Ledger {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
     const entry = await this.link.ask('reading the base', () => bucket.get(BASE_KEY));
-    const known = [readPoint(entry), await new HeadNote(this.link, bucket).read()];
+    const known = [readPoint(entry), await new StoredHead(this.link, bucket).read()];
     const point = known.find((each) => each?.height === height);
     if (point !== undefined) return point;
     const message =

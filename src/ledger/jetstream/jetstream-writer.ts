@@ -13,12 +13,12 @@ import {
   type StoredBlock,
 } from '../ledger.ts';
 import { BlockPublisher } from './block-publisher.ts';
-import { formatPoint, HeadNote } from './head-note.ts';
 import { BASE_KEY, JetStreamLedger } from './jetstream-ledger.ts';
 import { describeHolder, Lease, takeLease } from './lease.ts';
 import { ensureStream } from './ledger-stream.ts';
 import { connectNats, type NatsLink } from './nats.ts';
 import type { NatsOptions } from './nats-client.ts';
+import { formatPoint, StoredHead } from './stored-head.ts';
 
 const WRITER_KEY = 'writer';
 /** The longest time after an append until the head is noted. */
@@ -34,7 +34,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
   readonly #bucket: KV;
   readonly #lease: Lease;
   readonly #publisher: BlockPublisher;
-  readonly #note: HeadNote;
+  readonly #note: StoredHead;
   #isClosed = false;
   #noteTimer: NodeJS.Timeout | undefined;
 
@@ -43,7 +43,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     this.#bucket = parts.bucket;
     this.#lease = parts.lease;
     this.#publisher = new BlockPublisher(parts.link, this, parts.retryMs);
-    this.#note = new HeadNote(parts.link, parts.bucket);
+    this.#note = new StoredHead(parts.link, parts.bucket);
   }
 
   /** Checks that no blocks were lost, and reads the head; must be called before the first append. */

@@ -8,12 +8,12 @@ import {
   type FromSupervisor,
   type FromWorker,
   ignoreFailure,
-  type Welcome,
+  type WorkerStart,
 } from './worker-messages.ts';
 
 export class SupervisorLink implements ChargeChannel {
   readonly #stop = new AbortController();
-  readonly #welcome: Promise<Welcome>;
+  readonly #welcome: Promise<WorkerStart>;
   /** Resolves when the service's feed fails. */
   readonly feedFailure: Promise<FeedFailure>;
   #absorb: ((charges: readonly Charge[]) => void) | undefined;
@@ -44,7 +44,7 @@ export class SupervisorLink implements ChargeChannel {
   }
 
   /** Reports to the supervisor that this worker is ready for messages. */
-  greet(): Promise<Welcome> {
+  greet(): Promise<WorkerStart> {
     this.#send('hello');
     return this.#welcome;
   }

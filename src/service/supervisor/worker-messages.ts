@@ -15,7 +15,7 @@ import type { Charge } from '../../access/budgets.ts';
 import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
 
-export interface Welcome {
+export interface WorkerStart {
   /** What each key has spent: a worker that replaces another must not refill the budgets. */
   readonly spent: readonly Charge[];
   /** True if others answer already: this one then listens only when it can answer too. */
@@ -38,7 +38,7 @@ export type SnapshotOutcome = { readonly id: number } & (
 /** "stop" is a message, since a second signal would end a worker at once. */
 export type FromSupervisor =
   | 'stop'
-  | { readonly welcome: Welcome }
+  | { readonly welcome: WorkerStart }
   | { readonly feedFailure: FeedFailure }
   | { readonly charges: readonly Charge[] }
   | { readonly saveSnapshot: number };

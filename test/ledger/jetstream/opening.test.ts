@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
-import { HeadNote } from '../../../src/ledger/jetstream/head-note.ts';
 import { JetStreamLedger } from '../../../src/ledger/jetstream/jetstream-ledger.ts';
 import { Lease, takeLease } from '../../../src/ledger/jetstream/lease.ts';
 import type { NatsLink } from '../../../src/ledger/jetstream/nats.ts';
+import { StoredHead } from '../../../src/ledger/jetstream/stored-head.ts';
 import { chainOfLength, collectBlocks, describeBlocks } from '../chains.ts';
 import { type SimulatedWorld, storeBlocks, test } from './simulated-ledger.ts';
 
@@ -32,7 +32,7 @@ const GONE: [about: string, message: string, lose: (link: NatsLink) => Promise<u
 
 /** As if the last block had been stored by a writer that was killed before it could note it. */
 async function forgetHead(link: NatsLink): Promise<void> {
-  await new HeadNote(link, await link.openBucket(link.name)).set(blocks[1]);
+  await new StoredHead(link, await link.openBucket(link.name)).set(blocks[1]);
 }
 
 for (const [about, message, lose] of GONE) {
@@ -118,7 +118,7 @@ test('a writer goes on while its stream drops every block behind it', async (wor
 test('the head is noted soon after the last append, also by a writer that is never closed', async (world) => {
   const writer = await world.openWriter();
   const link = await world.connect();
-  const note = new HeadNote(link, await link.openBucket(link.name));
+  const note = new StoredHead(link, await link.openBucket(link.name));
   for (const count of [1, 2, 3]) await writer.append(blocks.slice(count - 1, count));
   await sleep(3_000);
   assert.equal((await note.read())?.height, 3);

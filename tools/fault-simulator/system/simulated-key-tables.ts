@@ -1,9 +1,9 @@
 /** The database of keys on a simulated disk: a change is durable when it returns, or not there. */
 
 import type {
-  Contents,
   KeyChanges,
   KeyRecord,
+  KeyTableContents,
   KeyTables,
 } from '../../../src/access/embedded/key-tables.ts';
 import type { DiskFaults } from './disk-faults.ts';
@@ -11,7 +11,7 @@ import type { Kernel } from './kernel.ts';
 
 interface Rows {
   readonly keys: Map<string, string>;
-  contents: Contents | undefined;
+  contents: KeyTableContents | undefined;
 }
 
 /** The bytes of the database, which all processes of the machine share. */
@@ -35,7 +35,7 @@ export class SimulatedKeyFile implements KeyTables {
 
   refresh(): void {}
 
-  readContents(): Contents | undefined {
+  readContents(): KeyTableContents | undefined {
     return this.#seen.contents;
   }
 

@@ -10,9 +10,9 @@ import { findTightest, marginRatioOf, type Verdict } from '../figures/risk.ts';
 import {
   describeThresholds,
   formatMarginRatio,
+  LEVEL_TONES,
   levelOfMarginRatio,
   marginRatioMarks,
-  TONES,
 } from '../figures/risk-levels.ts';
 import { describeDex } from '../figures/text.ts';
 import { changeOver, type ValueChange } from '../history/value-change.ts';
@@ -148,11 +148,14 @@ function Health({ states, verdict }: { states: States; verdict: Verdict }) {
   const isAtRisk = cause !== '';
   return (
     <div class="health">
-      <Gauge share={share} tone={TONES[level]} text={`${percent} %`} where={where}>
+      <Gauge share={share} tone={LEVEL_TONES[level]} text={`${percent} %`} where={where}>
         {`${percent} %`}
       </Gauge>
       <p class="health-words">
-        <strong class={`verdict ${isAtRisk ? TONES[verdict.level] : 'muted'}`} data-field="verdict">
+        <strong
+          class={`verdict ${isAtRisk ? LEVEL_TONES[verdict.level] : 'muted'}`}
+          data-field="verdict"
+        >
           {word}
         </strong>
         {isAtRisk && (

@@ -20,14 +20,16 @@ export function UpstreamState({ view }: { view: View }) {
       <dd>
         <span aria-hidden="true">{SHAPES[state]} </span>
         <span data-field="upstream">
-          {follow === undefined ? 'no follower is connected' : `${follow.upstream} ${WORDS[state]}`}
+          {follow === undefined
+            ? 'no follower is connected'
+            : `${follow.upstream} ${LEVEL_WORDS[state]}`}
         </span>
       </dd>
     </div>
   );
 }
 
-const WORDS = { healthy: 'is healthy', failing: 'fails', unknown: '' } as const;
+const LEVEL_WORDS = { healthy: 'is healthy', failing: 'fails', unknown: '' } as const;
 /** A shape for each state, so that no state depends on colour alone. */
 const SHAPES = { healthy: '\u25CF', failing: '\u2715', unknown: '\u25CC' } as const;
 

@@ -7,7 +7,7 @@ import {
   type Entry,
   type ReadBook,
   readBook,
-  tidyLabel,
+  toSingleLine,
 } from '../view/address-book.ts';
 
 /** Problems and labels that were cut have the number of their line. */
@@ -75,7 +75,7 @@ function readLine(line: string): ReadLine {
       return { accounts, problem: describeBadLine(cell) };
     } else if (accounts.length === 0) before = cell;
     else if (accounts[accounts.length - 1][1] === '')
-      accounts[accounts.length - 1][1] = tidyLabel(cell);
+      accounts[accounts.length - 1][1] = toSingleLine(cell);
   }
   return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
 }
@@ -91,7 +91,7 @@ function readCell(cell: string, before: string): [address: string, label: string
   }
   return found.map(({ address, words }, index) => {
     const label = words.join(' ') || (index === 0 ? leading.join(' ') || before : '');
-    return [address, tidyLabel(label)];
+    return [address, toSingleLine(label)];
   });
 }
 

@@ -10,7 +10,7 @@ import type { BoardRows } from './board-rows.ts';
 const LOOK_MS = 1_000;
 
 /** An alarm that has just been raised. */
-export interface Fired {
+export interface NewAlarm {
   readonly user: string;
   readonly name: string;
   readonly words: string;
@@ -21,7 +21,7 @@ interface AlarmWatchOptions {
   readonly rows: BoardRows;
   /** Reads what has come about an account. */
   read(user: string): void;
-  fired(alarms: readonly Fired[]): void;
+  fired(alarms: readonly NewAlarm[]): void;
 }
 
 export class AlarmWatch {
@@ -45,7 +45,7 @@ export class AlarmWatch {
     const { live, fired } = this.#options;
     const { book } = live.view;
     const alarms = new Map<string, readonly Alarm[]>();
-    const news: Fired[] = [];
+    const news: NewAlarm[] = [];
     for (const [user, { thresholds }] of book) {
       const raised = this.#raised.get(user) ?? [];
       const found = this.#judge(user);

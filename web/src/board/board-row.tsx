@@ -7,7 +7,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Alarm } from '../figures/alarms.ts';
 import type { AmountChange, BoardFigures } from '../figures/board-figures.ts';
-import { TONES } from '../figures/risk-levels.ts';
+import { LEVEL_TONES } from '../figures/risk-levels.ts';
 import {
   formatAge,
   formatDuration,
@@ -197,7 +197,7 @@ function drawRisk(figures: BoardFigures | undefined) {
   const { word, cause, level } = figures.verdict;
   return (
     <td {...CELL} class="cell-risk" data-label="Risk">
-      <strong class={cause === '' ? 'muted' : TONES[level]} data-field="risk">
+      <strong class={cause === '' ? 'muted' : LEVEL_TONES[level]} data-field="risk">
         {word}
       </strong>
       <span class="under muted" data-field="cause" title={cause}>

@@ -1,12 +1,12 @@
 /** Reports alarms by notifications of the system, with a short sound. */
 
 import type { NoticeState } from '../view/store.ts';
-import type { Fired } from './alarm-watch.ts';
+import type { NewAlarm } from './alarm-watch.ts';
 
 /** More are counted, not named. */
 const NAMED_MAX = 3;
 /** Two short tones: when each starts, in seconds, and its frequency. */
-const TONES = [
+const LEVEL_TONES = [
   [0, 880],
   [0.18, 1_175],
 ] as const;
@@ -38,13 +38,13 @@ export class Notifier {
     return readNoticeState();
   }
 
-  notify(alarms: readonly Fired[]): void {
+  notify(alarms: readonly NewAlarm[]): void {
     if (readNoticeState() !== 'granted') return;
     this.#show(alarms);
     this.#play();
   }
 
-  #show(alarms: readonly Fired[]): void {
+  #show(alarms: readonly NewAlarm[]): void {
     const [{ user, name }] = alarms;
     const isOne = alarms.length === 1;
     const lines = alarms
@@ -74,7 +74,7 @@ export class Notifier {
   #play(): void {
     const audio = this.#audio;
     if (audio?.state !== 'running') return;
-    for (const [delay, frequency] of TONES) {
+    for (const [delay, frequency] of LEVEL_TONES) {
       const from = audio.currentTime + delay;
       const tone = new OscillatorNode(audio, { frequency });
       const volume = new GainNode(audio, { gain: VOLUME });

@@ -15,7 +15,7 @@ import {
   toShare,
   ZERO,
 } from './decimal.ts';
-import { formatDistance, levelOfDistance, TONES, type Tone } from './risk-levels.ts';
+import { formatDistance, LEVEL_TONES, levelOfDistance, type Tone } from './risk-levels.ts';
 import { compareKeys, type SortKey } from './sort-keys.ts';
 import { group } from './text.ts';
 
@@ -77,7 +77,7 @@ export function describeDistance(ratio: Decimal): string {
 
 function judgeDistance(ratio: Decimal): Distance {
   const share = toShare(ratio, FAR);
-  const tone = TONES[levelOfDistance(ratio)];
+  const tone = LEVEL_TONES[levelOfDistance(ratio)];
   return { text: describeDistance(ratio), share, tone };
 }
 

@@ -27,7 +27,7 @@ const THRESHOLDS = {
   distance: { watch: percent(15n), danger: percent(5n) },
 } as const;
 
-export const WORDS: Readonly<Record<Level, string>> = {
+export const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   safe: 'healthy',
   watch: 'watch',
   danger: 'at risk',
@@ -36,7 +36,7 @@ export const WORDS: Readonly<Record<Level, string>> = {
 /** The colour of a level: a class of the style sheets. */
 export type Tone = 'gain' | 'warn' | 'loss';
 
-export const TONES: Readonly<Record<Level, Tone>> = {
+export const LEVEL_TONES: Readonly<Record<Level, Tone>> = {
   safe: 'gain',
   watch: 'warn',
   danger: 'loss',
@@ -76,7 +76,7 @@ export function describeThresholds(): string {
   const say = (share: Decimal) => `${formatPercent(share, 0)} %`;
   const levels = (['watch', 'danger'] as const).map(
     (level) =>
-      `“${WORDS[level]}” from ${say(marginRatio[level])} of the cross margin, ` +
+      `“${LEVEL_WORDS[level]}” from ${say(marginRatio[level])} of the cross margin, ` +
       `or below ${say(distance[level])} to liquidation`,
   );
   return `${levels.join('; ')}.`;

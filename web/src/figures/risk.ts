@@ -18,11 +18,11 @@ import { distanceOf, isLost } from './position-figures.ts';
 import {
   formatDistance,
   formatMarginRatio,
+  LEVEL_WORDS,
   LEVELS,
   type Level,
   levelOfDistance,
   levelOfMarginRatio,
-  WORDS,
 } from './risk-levels.ts';
 import { group } from './text.ts';
 
@@ -48,7 +48,7 @@ export function judgeAccount(states: States): Verdict {
   const findings = states.flatMap(([dex, state]) => findRisks(dex, state));
   if (findings.length === 0) return NOTHING;
   const worst = findings.reduce((found, next) => (isWorse(next, found) ? next : found));
-  return { ...worst, word: WORDS[worst.level] };
+  return { ...worst, word: LEVEL_WORDS[worst.level] };
 }
 
 function isWorse(one: Finding, other: Finding): boolean {

@@ -120,7 +120,7 @@ export function formatTick(ms: number, stepMs: number): string {
 const TYPED_MAX = 60;
 
 /** What was typed, or came with a link, instead of an address. */
-export function quoteTyped(typed: string): string {
+export function quoteInput(typed: string): string {
   return `“${typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed}”`;
 }
 

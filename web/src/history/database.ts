@@ -28,7 +28,7 @@ export class BrowserStore {
   }
 
   clear(): Promise<unknown> {
-    return this.write((store) => settle(store.clear()));
+    return this.write((store) => requestResult(store.clear()));
   }
 
   async #run<T>(mode: IDBTransactionMode, otherwise: T, work: Work<T>): Promise<T> {
@@ -44,11 +44,11 @@ export class BrowserStore {
   #open(): Promise<IDBDatabase> {
     const request = indexedDB.open(this.#database, 1);
     request.onupgradeneeded = () => this.#create(request.result);
-    return settle(request);
+    return requestResult(request);
   }
 }
 
-export function settle<T>(request: IDBRequest<T>): Promise<T> {
+export function requestResult<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);

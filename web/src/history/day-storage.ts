@@ -3,7 +3,7 @@
  * independent of the number of days.
  */
 
-import { BrowserStore, settle } from './database.ts';
+import { BrowserStore, requestResult } from './database.ts';
 import type { DayStart } from './day-start.ts';
 
 const NAME = 'starts';
@@ -21,7 +21,7 @@ const starts = new BrowserStore('perpinfo.days', NAME, (database) => {
 export function loadDayStarts(ledger: string): Promise<Map<string, DayStart>> {
   return starts.read(new Map(), async (store) => {
     const ofLedger = IDBKeyRange.bound([ledger, ''], [ledger, '\uffff']);
-    const rows: Row[] = await settle(store.getAll(ofLedger));
+    const rows: Row[] = await requestResult(store.getAll(ofLedger));
     return new Map(
       rows.map(({ user, dayMs, value, sinceMs }) => [user, { dayMs, value, sinceMs }]),
     );

@@ -1,6 +1,6 @@
 /** Histories of account values in the browser's database, so that a reload does not forget the day. */
 
-import { BrowserStore, settle } from './database.ts';
+import { BrowserStore, requestResult } from './database.ts';
 import { type Point, RANGES, type Range } from './value-history.ts';
 
 const NAME = 'values';
@@ -24,7 +24,7 @@ export function loadPoints(account: string): Promise<Point[][]> {
       IDBKeyRange.bound([account, name, 0], [account, name, Number.POSITIVE_INFINITY]);
     return Promise.all(
       RANGES.map(async ({ name }) => {
-        const rows: Row[] = await settle(store.getAll(ends(name)));
+        const rows: Row[] = await requestResult(store.getAll(ends(name)));
         return rows.map(({ time, value, isAfterGap }) => ({ time, value, isAfterGap }));
       }),
     );
@@ -40,7 +40,7 @@ export function savePoints(
   return values.write(async (store) => {
     for (const point of points) store.put({ ...point, account, range } satisfies Row);
     const old = IDBKeyRange.bound([range, 0], [range, points[0].time - retentionMs]);
-    for (const key of await settle(store.index(BY_AGE).getAllKeys(old))) store.delete(key);
+    for (const key of await requestResult(store.index(BY_AGE).getAllKeys(old))) store.delete(key);
   });
 }
 

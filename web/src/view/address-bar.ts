@@ -1,10 +1,10 @@
 /** The address bar of the browser, which names what is shown. */
 
-import { formatPlace, type Place } from './place.ts';
+import { formatUrlState, type UrlState } from './url-state.ts';
 
-/** Puts a place into the address; a new account is a step that Back takes back. */
-export function showPlace(place: Place, isStep: boolean): void {
-  const fragment = formatPlace(place);
+/** Shows the state in the address bar. If `isStep`, the Back button leads back to the state before. */
+export function updateUrl(state: UrlState, isStep: boolean): void {
+  const fragment = formatUrlState(state);
   if (fragment === location.hash) return;
   const address = location.pathname + location.search + fragment;
   if (isStep) history.pushState(null, '', address);

@@ -36,18 +36,18 @@ export function findAddress(book: AddressBook, typed: string): string | undefine
 }
 
 /** In one line. */
-export function tidyLabel(text: string): string {
+export function toSingleLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
 /** In one line, and not too long for a tab. */
 export function cleanLabel(text: string): string {
-  return tidyLabel(text).slice(0, LABEL_LENGTH_MAX).trim();
+  return toSingleLine(text).slice(0, LABEL_LENGTH_MAX).trim();
 }
 
 /** A remark about a label that was too long; empty for a short label. */
 export function describeCut(text: string): string {
-  if (tidyLabel(text).length <= LABEL_LENGTH_MAX) return '';
+  if (toSingleLine(text).length <= LABEL_LENGTH_MAX) return '';
   return `the label is cut to ${LABEL_LENGTH_MAX} characters, “${cleanLabel(text)}”`;
 }
 

@@ -9,8 +9,8 @@ import { type ArchiveSeries, FIRST_SPAN, type TimeSpan } from '../history/archiv
 import { RANGES, ValueHistory } from '../history/value-history.ts';
 import type { Refusal } from '../service/service.ts';
 import type { AddressBook } from './address-book.ts';
-import type { Place } from './place.ts';
 import { loadBook, loadExamples, loadKey, loadPace, loadRecent } from './storage.ts';
+import type { UrlState } from './url-state.ts';
 
 /** A question, and what the service has answered. */
 export interface Panel<T> {
@@ -76,7 +76,7 @@ interface MomentaryValues {
 }
 
 /** What the person chooses. Any action may write these values. */
-export type ChosenValues = Place & SavedValues & MomentaryValues;
+export type ChosenValues = UrlState & SavedValues & MomentaryValues;
 
 /** What the service has brought, and what follows from that. Only feed/live-data.ts writes these values. */
 export interface LiveValues {
@@ -116,7 +116,7 @@ export type View = ChosenValues & LiveValues;
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
 export const EMPTY_PANEL = { question: undefined, answer: undefined, refusal: undefined };
 
-const createPlace = (): Place => ({
+const createUrlState = (): UrlState => ({
   ...{ isBoard: false, boardSort: WORST_FIRST },
   ...{ user: '', dex: undefined, at: undefined, sort: undefined },
   ...{ range: RANGES[0].name, span: FIRST_SPAN },
@@ -158,7 +158,7 @@ const createLive = (): LiveValues => ({
 const REST_PER_DRAW = 6;
 
 export class Store {
-  #view: View = { ...createPlace(), ...loadSaved(), ...createMomentary(), ...createLive() };
+  #view: View = { ...createUrlState(), ...loadSaved(), ...createMomentary(), ...createLive() };
   readonly #draw: (view: View) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isScheduled = false;

@@ -14,7 +14,7 @@ import { readAddress } from '../figures/text.ts';
 import { FIRST_SPAN, SPANS, type SpanName } from '../history/archive-series.ts';
 import { RANGES, type RangeName } from '../history/value-history.ts';
 
-export interface Place {
+export interface UrlState {
   /** The board is shown instead of an account. */
   readonly isBoard: boolean;
   readonly boardSort: BoardSort;
@@ -37,7 +37,7 @@ const DESCENDING = '-';
 const FIRST = 'FIRST';
 
 /** Missing or invalid values get their defaults. */
-export function readPlace(fragment: string): Place {
+export function readUrlState(fragment: string): UrlState {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
   const isBoard = given.has(BOARD);
   const sort = given.get('sort') ?? '';
@@ -54,7 +54,7 @@ export function readPlace(fragment: string): Place {
   };
 }
 
-/** What a link names in place of an address; undefined where there is nothing wrong. */
+/** The invalid text that a link has where an address is expected; undefined if the link is valid. */
 export function findBadUser(fragment: string): string | undefined {
   const user = new URLSearchParams(fragment.replace(/^#/, '')).get('user') ?? '';
   return user === '' || readAddress(user) !== undefined ? undefined : user;
@@ -89,16 +89,16 @@ function formatSort({ column, isDescending }: Sort | BoardSort): string {
 }
 
 /** Omits defaults. */
-export function formatPlace(place: Place): string {
-  return place.isBoard ? formatBoardPlace(place) : formatAccountPlace(place);
+export function formatUrlState(state: UrlState): string {
+  return state.isBoard ? formatBoardState(state) : formatAccountState(state);
 }
 
-function formatBoardPlace({ boardSort }: Place): string {
+function formatBoardState({ boardSort }: UrlState): string {
   const sort = formatSort(boardSort);
   return sort === formatSort(WORST_FIRST) ? `#${BOARD}` : `#${BOARD}&sort=${sort}`;
 }
 
-function formatAccountPlace({ user, dex, at, range, span, sort }: Place): string {
+function formatAccountState({ user, dex, at, range, span, sort }: UrlState): string {
   const given = new URLSearchParams();
   if (user !== '') given.set('user', user);
   if (dex !== undefined) given.set('dex', dex === '' ? FIRST : dex);

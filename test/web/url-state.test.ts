@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WORST_FIRST } from '../../web/src/figures/board-sort.ts';
-import { formatPlace, type Place, readPlace } from '../../web/src/view/place.ts';
+import { formatUrlState, readUrlState, type UrlState } from '../../web/src/view/url-state.ts';
 
 const USER = `0x${'ab'.repeat(20)}`;
-const FIRST: Place = {
+const FIRST: UrlState = {
   isBoard: false,
   boardSort: WORST_FIRST,
   user: '',
@@ -16,10 +16,10 @@ const FIRST: Place = {
   at: undefined,
   sort: undefined,
 };
-const BOARD: Place = { ...FIRST, isBoard: true };
+const BOARD: UrlState = { ...FIRST, isBoard: true };
 
 test('a place is read as it was written, and what is as at first is not written', () => {
-  const places: [Place, string][] = [
+  const places: [UrlState, string][] = [
     [FIRST, ''],
     [{ ...FIRST, user: USER }, `#user=${USER}`],
     [{ ...FIRST, user: USER, dex: 'a b&c' }, `#user=${USER}&dex=a+b%26c`],
@@ -35,13 +35,13 @@ test('a place is read as it was written, and what is as at first is not written'
     [{ ...BOARD, boardSort: { column: 'account', isDescending: false } }, '#board&sort=account'],
   ];
   for (const [place, fragment] of places) {
-    assert.equal(formatPlace(place), fragment);
-    assert.deepEqual(readPlace(fragment), place);
+    assert.equal(formatUrlState(place), fragment);
+    assert.deepEqual(readUrlState(fragment), place);
   }
 });
 
 test('a link may also have the empty name of the first dex', () => {
-  assert.equal(readPlace('#dex=').dex, '');
+  assert.equal(readUrlState('#dex=').dex, '');
 });
 
 test('what makes no sense is left out', () => {
@@ -58,7 +58,7 @@ test('what makes no sense is left out', () => {
     '#key=abc',
     '#%',
   ]) {
-    assert.deepEqual(readPlace(fragment), FIRST, fragment);
+    assert.deepEqual(readUrlState(fragment), FIRST, fragment);
   }
   for (const fragment of [
     '#board&sort=size',
@@ -67,6 +67,6 @@ test('what makes no sense is left out', () => {
     '#board&range=7',
     '#board&at=3',
   ]) {
-    assert.deepEqual(readPlace(fragment), BOARD, fragment);
+    assert.deepEqual(readUrlState(fragment), BOARD, fragment);
   }
 });

@@ -30,7 +30,7 @@ export function readPoint(entry: KvEntry | null): ChainPoint | undefined {
   return { height, hash: Buffer.from(hash, 'hex') };
 }
 
-export class HeadNote {
+export class StoredHead {
   readonly #link: NatsLink;
   readonly #bucket: KV;
 
