@@ -223,6 +223,7 @@ const ALL: Suite[] = [
   testSuite('upstream', { seconds: 240, filesAtATime: 2, isTogether: true }),
   testSuite('ledger', { seconds: 180, isCounted: true }),
   testSuite('state', { seconds: 120, isTogether: true, isCounted: true }),
+  testSuite('cases', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('exact', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('events', { seconds: 60, isTogether: true, isCounted: true }),
   testSuite('info', { seconds: 120, isTogether: true, isCounted: true }),

@@ -61,39 +61,6 @@ const ABOUT_USERS = [
   'webData2',
 ];
 
-for (const type of ABOUT_USERS) {
-  test(`${type} of a known user is answered as on a ledger that is not partial`, () => {
-    const question = { type, user: KNOWN };
-    assert.equal(answerQuestion(HELD, question), answerQuestion(WHOLE, question));
-  });
-
-  test(`${type} of an unknown user is refused, and answered as empty only if nothing is missing`, () => {
-    const question = { type, user: STRANGER };
-    assert.doesNotThrow(() => answerQuestion(WHOLE, question));
-    const what = type.startsWith('deleg')
-      ? `the delegations of ${STRANGER}`
-      : `the account of ${STRANGER} on dex ""`;
-    assertRefused(() => answerQuestion(HELD, question), {
-      code: 'not_ready',
-      field: 'user',
-      message: `this ledger does not hold ${what}: it is partial, and no event has named it`,
-    });
-  });
-}
-
-test('an account that is known on one dex is unknown on another', () => {
-  const question = { type: 'clearinghouseState', user: ELSEWHERE };
-  assert.doesNotThrow(() => answerQuestion(HELD, { ...question, dex: 'xyz' }));
-  const refused = {
-    code: 'not_ready',
-    field: 'user',
-    message: `this ledger does not hold the account of ${ELSEWHERE} on dex "": it is partial, and no event has named it`,
-  } as const;
-  assertRefused(() => answerQuestion(HELD, question), refused);
-  const onAll = { type: 'allDexsClearinghouseState', user: ELSEWHERE };
-  assertRefused(() => answerQuestion(HELD, onAll), refused);
-});
-
 test('a dex that does not exist is refused before the account', () => {
   const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER, dex: 'abc' });
   for (const ask of ['validate', 'subjects', 'answer'] as const) {
@@ -108,32 +75,6 @@ test('validate leaves unknown users to answer, which comes after the budget', ()
   for (const type of ABOUT_USERS) parseQuestion({ type, user: STRANGER }).validate(HELD);
 });
 
-test('a batch lists unknown users among the failed wallets', () => {
-  const users = [KNOWN, STRANGER, '0x12', ELSEWHERE];
-  const ask = (state: State, dex: string) =>
-    JSON.parse(answerQuestion(state, { type: 'batchClearinghouseStates', users, dex }));
-  const missing = (user: string) => [
-    user,
-    `this ledger does not hold the account of ${user} on dex "": it is partial, and no event has named it`,
-  ];
-  const noAddress = ['0x12', 'got "0x12", expected 0x and 40 hexadecimal digits'];
-  for (const dex of ['', 'ALL_DEXES']) {
-    const { successful_states, failed_wallets } = ask(HELD, dex);
-    assert.deepEqual(successful_states, ask(WHOLE, dex).successful_states.slice(0, 1));
-    assert.deepEqual(failed_wallets, [missing(STRANGER), noAddress, missing(ELSEWHERE)]);
-    assert.deepEqual(ask(WHOLE, dex).failed_wallets, [noAddress]);
-  }
-});
-
-test('a batch may change with any block as long as one of its users is unknown', () => {
-  const state = stateOf(EVENTS, [PARTIAL], []);
-  const changedAt = (users: readonly string[], dex: string) =>
-    parseQuestion({ type: 'batchClearinghouseStates', users, dex }).changedAt(state);
-  assert.deepEqual([changedAt([KNOWN], ''), changedAt([KNOWN, STRANGER], '')], [1, 3]);
-  assert.deepEqual([changedAt([ELSEWHERE], 'xyz'), changedAt([ELSEWHERE], '')], [1, 3]);
-  assert.deepEqual([changedAt([KNOWN], 'ALL_DEXES'), changedAt([ELSEWHERE], 'ALL_DEXES')], [1, 3]);
-});
-
 test('an answer about an unknown user is not written either', () => {
   const question = parseQuestion({ type: 'clearinghouseState', user: STRANGER });
   for (const write of ['write', 'writePieces'] as const) {
@@ -143,32 +84,6 @@ test('an answer about an unknown user is not written either', () => {
       message: `this ledger does not hold the account of ${STRANGER} on dex "": it is partial, and no event has named it`,
     });
   }
-});
-
-test('what the ledger records of no user is refused as a type that it does not have', () => {
-  for (const type of ['spotClearinghouseState']) {
-    const question = parseQuestion({ type, user: KNOWN });
-    assert.doesNotThrow(() => question.answer(WHOLE));
-    question.validate(WHOLE);
-    for (const ask of ['validate', 'answer'] as const) {
-      assertRefused(() => question[ask](HELD), {
-        code: 'unknown_type',
-        field: 'type',
-        message: `type: got "${type}", expected a type that a partial ledger records`,
-      });
-    }
-  }
-});
-
-test('the mode of an account is unknown on a partial ledger until an event has named it', () => {
-  const question = parseQuestion({ type: 'userAbstraction', user: KNOWN });
-  assert.equal(question.answer(WHOLE), '"default"');
-  assertRefused(() => question.answer(HELD), {
-    code: 'unknown_type',
-    field: 'type',
-    message:
-      'type: got "userAbstraction", expected an account whose mode the ledger holds; with --forward the exchange answers',
-  });
 });
 
 test('every question that takes a user says what it is about, or that it is not recorded', () => {
@@ -193,26 +108,6 @@ test('questions that are not about users are answered as on any ledger', () => {
     assert.equal(answerQuestion(HELD, { type }), answerQuestion(WHOLE, { type }));
     assert.deepEqual(parseQuestion({ type }).subjects(HELD), []);
   }
-});
-
-test('an auction that no event has named is unknown on a partial ledger, and null on any other', () => {
-  const question = parseQuestion({ type: 'perpDeployAuctionStatus' });
-  assert.equal(question.answer(WHOLE), 'null');
-  for (const ask of ['answer', 'validate', 'changedAt'] as const) {
-    assertRefused(() => question[ask](HELD), {
-      code: 'not_ready',
-      field: undefined,
-      message: 'this ledger does not hold the auction: it is partial, and no event has named it',
-    });
-  }
-});
-
-test('that there is no auction can be known, also on a partial ledger', () => {
-  const question = parseQuestion({ type: 'perpDeployAuctionStatus' });
-  const state = stateOf(EVENTS, [PARTIAL, { type: 'noDeployAuction' }]);
-  question.validate(state);
-  assert.equal(question.answer(state), 'null');
-  assert.equal(question.changedAt(state), 2);
 });
 
 function addressOf(text: string) {

@@ -26,7 +26,7 @@ import type { Verdict } from './trial.ts';
 import { noteTests, Trials } from './trials.ts';
 
 /** Suites that need nothing but the core, and files like them of other suites. */
-const SUITES = ['exact', 'events', 'state', 'info', 'twin'];
+const SUITES = ['cases', 'exact', 'events', 'state', 'info', 'twin'];
 const FURTHER_FILES = ['docs/api.test.js', 'replica/digest.test.js'];
 /** What a first look takes at most for a mutant. */
 const QUICK_MS_MAX = 2000;
