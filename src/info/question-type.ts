@@ -18,6 +18,7 @@ import type { QuestionSubject } from './question-subject.ts';
 import type { RequestError } from './request-error.ts';
 import type { Schema } from './schema.ts';
 import type { UpstreamAnswers } from './upstream-answers.ts';
+import type { UpstreamCost } from './upstream-cost.ts';
 import type { AnswerWriter } from './writing/answer-writer.ts';
 
 export type QuestionType<F extends FieldTable = FieldTable> =
@@ -48,6 +49,8 @@ interface DeclaredQuestion<F extends FieldTable> {
   readonly fields: F;
   /** The form of the answer, as a JSON Schema. */
   readonly answerSchema: Schema;
+  /** What the exchange charges for the question, if that is not the ordinary weight of 20. */
+  readonly upstreamCost?: UpstreamCost;
   /** Refuses combinations of fields. */
   check?(fields: ParsedFields<F>): RequestError | undefined;
 }
@@ -73,6 +76,8 @@ interface UpstreamFirst {
   readonly answerSchema: Schema;
   /** The fields that are passed on, if they are not those of the type. */
   readonly fields?: FieldTable;
+  /** Present if `dex` must be a dex that the exchange lists, or one of these names. */
+  readonly dexNames?: readonly string[];
   /** A question about the past is answered from the archive; otherwise it is refused. */
   readonly isPastFromArchive?: true;
 }

@@ -1,36 +1,8 @@
-/** The types of question in the order in which an error lists them. */
-export const TYPES = [
-  'clearinghouseState',
-  'delegations',
-  'perpDeployAuctionStatus',
-  'allDexsClearinghouseState',
-  'batchClearinghouseStates',
-  'delegatorSummary',
-  'userAbstraction',
-  'meta',
-  'metaAndAssetCtxs',
-  'allPerpMetas',
-  'allMids',
-  'perpDexs',
-  'marginTable',
-  'exchangeStatus',
-  'spotMeta',
-  'spotMetaAndAssetCtxs',
-  'spotClearinghouseState',
-  'outcomeMeta',
-  'webData2',
-  'accountHistory',
-  'positionHistory',
-  'liquidationHistory',
-  'portfolio',
-].join(', ');
+/** The types of question, as an error lists them. */
 
-/** Those that can be subscribed to, likewise. */
-export const SUBSCRIPTIONS = [
-  'clearinghouseState',
-  'delegations',
-  'perpDeployAuctionStatus',
-  'allDexsClearinghouseState',
-  'allMids',
-  'webData2',
-].join(', ');
+import { OWN_TYPES, PUSHED_TYPES } from '../../src/info/question-types.ts';
+
+export const TYPES = OWN_TYPES.map(({ type }) => type).join(', ');
+
+/** The types that can be subscribed to. */
+export const SUBSCRIPTIONS = PUSHED_TYPES.map(({ type }) => type).join(', ');

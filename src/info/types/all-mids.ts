@@ -7,6 +7,7 @@ import { dexField } from '../fields/dex-field.ts';
 import { DEX_FIELDS } from '../fields/market-fields.ts';
 import type { StateQuestionType } from '../question-type.ts';
 import { amount, decimalText } from '../schema.ts';
+import { LIGHT } from '../upstream-cost.ts';
 
 /** Indexes of markets that have a price to trade at: a delisted one has only its last mark. */
 function listTraded(state: StateView, dexIndex: number): number[] {
@@ -26,6 +27,7 @@ export const allMids: StateQuestionType<typeof fields> = {
   summary:
     "The price of each of a dex's markets: the mark price, as the ledger holds no order book.",
   weight: 20,
+  upstreamCost: LIGHT,
   fields: fields,
   answerSchema: { type: 'object', additionalProperties: amount },
   example: { question: { type: 'allMids' }, answer: { BTC: '97300.0', MOG: '0.009348' } },
@@ -33,6 +35,7 @@ export const allMids: StateQuestionType<typeof fields> = {
   upstreamFirst: {
     answerSchema: { type: 'object', additionalProperties: decimalText },
     fields: DEX_FIELDS,
+    dexNames: ['ALL_DEXS'],
     isPastFromArchive: true,
   },
   validate(state, { dex }) {

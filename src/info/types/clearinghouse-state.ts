@@ -10,6 +10,7 @@ import { dexField, requireDex } from '../fields/dex-field.ts';
 import type { StateQuestionType } from '../question-type.ts';
 import { amount, anyText, choiceOf, listOf, object, orNull, wholeNumber } from '../schema.ts';
 import type { UpstreamAnswers } from '../upstream-answers.ts';
+import { LIGHT } from '../upstream-cost.ts';
 import { type AnswerWriter, writtenText } from '../writing/answer-writer.ts';
 
 const fields = { user: addressField, dex: dexField };
@@ -88,6 +89,7 @@ export const clearinghouseState: StateQuestionType<typeof fields> = {
   summary:
     "A user's perpetuals account on one dex: positions, margin figures, what can be withdrawn.",
   weight: 2,
+  upstreamCost: LIGHT,
   fields,
   answerSchema: accountSchema,
   example: {

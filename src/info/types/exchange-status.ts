@@ -2,6 +2,7 @@
 
 import type { StateQuestionType } from '../question-type.ts';
 import { alwaysNull, object, wholeNumber } from '../schema.ts';
+import { LIGHT } from '../upstream-cost.ts';
 
 export const exchangeStatus: StateQuestionType<Record<string, never>> = {
   source: 'state',
@@ -9,6 +10,7 @@ export const exchangeStatus: StateQuestionType<Record<string, never>> = {
   group: 'markets',
   summary: "The ledger's time in milliseconds; special statuses are not recorded, so always null.",
   weight: 20,
+  upstreamCost: LIGHT,
   fields: {},
   answerSchema: object({ time: wholeNumber, specialStatuses: alwaysNull }),
   example: {

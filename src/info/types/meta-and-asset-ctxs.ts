@@ -78,6 +78,7 @@ export const metaAndAssetCtxs: StateQuestionType<typeof fields> = {
   upstreamFirst: {
     answerSchema: tuple(upstreamMetaSchema, listOf(upstreamContextSchema)),
     fields: DEX_FIELDS,
+    dexNames: [],
     isPastFromArchive: true,
   },
   validate(state, { dex }) {

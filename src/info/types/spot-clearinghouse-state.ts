@@ -12,6 +12,7 @@ import {
   openObject,
   wholeNumber,
 } from '../schema.ts';
+import { LIGHT } from '../upstream-cost.ts';
 
 /** The spot balances of every user. */
 export const NO_SPOT_BALANCES = { balances: [] };
@@ -30,6 +31,7 @@ export const spotClearinghouseState: StateQuestionType<typeof fields> = {
   group: 'spot',
   summary: "A user's spot balances, always none.",
   weight: 20,
+  upstreamCost: LIGHT,
   fields: fields,
   answerSchema: noSpotBalancesSchema,
   example: {

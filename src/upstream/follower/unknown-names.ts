@@ -5,15 +5,15 @@
 
 import { isJsonObject } from '../../events/fields.ts';
 import type { QuestionBody } from '../../info/question.ts';
+import { OWN_TYPES } from '../../info/question-types.ts';
 import { type RequestError, wrongValue } from '../../info/request-error.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
 
 const FIRST_DEX = '';
-/** Questions about the markets of a dex, with the names that the exchange accepts for all dexes. */
-const OF_DEX_MARKETS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['allMids', ['ALL_DEXS']],
-  ['metaAndAssetCtxs', []],
-]);
+/** The dex names that the exchange accepts besides those that it lists, by type. */
+const OTHER_DEX_NAMES: ReadonlyMap<string, readonly string[] | undefined> = new Map(
+  OWN_TYPES.map(({ type, upstreamFirst }) => [type, upstreamFirst?.dexNames]),
+);
 /**
  * Matches a perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes
  * (`#12`) do not match.
@@ -29,8 +29,10 @@ export function refuseUnknownName(
   if (isUnknown(coin, directory)) return refuse('coin', coin);
   const inner = isJsonObject(req) ? req['coin'] : undefined;
   if (isUnknown(inner, directory)) return refuse('req.coin', inner);
-  const allDexes = OF_DEX_MARKETS.get(type);
-  if (typeof dex !== 'string' || allDexes === undefined || allDexes.includes(dex)) return undefined;
+  const otherNames = OTHER_DEX_NAMES.get(type);
+  if (typeof dex !== 'string' || otherNames === undefined || otherNames.includes(dex)) {
+    return undefined;
+  }
   if (!isDexUnknown(dex, directory)) return undefined;
   return wrongValue('dex', dex, 'a perp dex that the exchange lists', 'unknown_dex');
 }

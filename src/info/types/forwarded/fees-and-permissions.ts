@@ -12,6 +12,7 @@ import {
   orNull,
   wholeNumber,
 } from '../../schema.ts';
+import { HEAVY } from '../../upstream-cost.ts';
 import { declareForwarded } from './declare-forwarded.ts';
 
 const feesSchema = openObject({
@@ -30,7 +31,13 @@ export const PERMISSION_TYPES: ReturnType<typeof declareForwarded> = declareForw
   [
     ['userFees', USER_FIELDS, feesSchema, "A user's fees and volumes."],
     ['userRateLimit', USER_FIELDS, rateLimitSchema, "A user's limit of requests."],
-    ['userRole', USER_FIELDS, openObject({ role: anyText }), 'Whether an address is a user.'],
+    [
+      'userRole',
+      USER_FIELDS,
+      openObject({ role: anyText }),
+      'Whether an address is a user.',
+      HEAVY,
+    ],
     ['isVip', USER_FIELDS, orNull(flag), 'Whether a user is a VIP.'],
     ['referral', USER_FIELDS, openObject({}), "A user's referrals."],
     ['extraAgents', USER_FIELDS, listOf(agent), 'The agents that a user has approved.'],

@@ -20,6 +20,7 @@ import {
   tuple,
   wholeNumber,
 } from '../../schema.ts';
+import { LIGHT, PER_20_OF_500, PER_60_OF_5000 } from '../../upstream-cost.ts';
 import { declareForwarded } from './declare-forwarded.ts';
 
 const side = choiceOf('A', 'B');
@@ -54,12 +55,25 @@ const bookFields = {
 export const MARKET_DATA_TYPES: ReturnType<typeof declareForwarded> = declareForwarded(
   'market data',
   [
-    ['l2Book', bookFields, orNull(bookSchema), 'The order book of a market.'],
-    ['candleSnapshot', { req: candlesField }, listOf(candleSchema), 'The candles of a market.'],
-    ['recentTrades', { coin: coinField }, listOf(tradeSchema), 'The last trades of a market.'],
+    ['l2Book', bookFields, orNull(bookSchema), 'The order book of a market.', LIGHT],
+    [
+      'candleSnapshot',
+      { req: candlesField },
+      listOf(candleSchema),
+      'The candles of a market.',
+      PER_60_OF_5000,
+    ],
+    [
+      'recentTrades',
+      { coin: coinField },
+      listOf(tradeSchema),
+      'The last trades of a market.',
+      PER_20_OF_500,
+    ],
     [
       ...(['fundingHistory', { coin: coinField, ...PERIOD_FIELDS }] as const),
       ...([listOf(rateSchema), 'The funding rates of a market in a period.'] as const),
+      PER_20_OF_500,
     ],
     [
       ...(['predictedFundings', NO_FIELDS] as const),

@@ -18,6 +18,7 @@ import {
   tuple,
   wholeNumber,
 } from '../../schema.ts';
+import { PER_20_OF_2000 } from '../../upstream-cost.ts';
 import { declareForwarded } from './declare-forwarded.ts';
 
 const limitsSchema = orNull(
@@ -46,8 +47,14 @@ export const MARKET_TYPES: ReturnType<typeof declareForwarded> = declareForwarde
 ]);
 
 export const STAKING_TYPES: ReturnType<typeof declareForwarded> = declareForwarded('staking', [
-  ['delegatorHistory', USER_FIELDS, listOf(stakingUpdate), "A user's staking actions."],
-  ['delegatorRewards', USER_FIELDS, listOf(reward), "A user's staking rewards."],
+  [
+    'delegatorHistory',
+    USER_FIELDS,
+    listOf(stakingUpdate),
+    "A user's staking actions.",
+    PER_20_OF_2000,
+  ],
+  ['delegatorRewards', USER_FIELDS, listOf(reward), "A user's staking rewards.", PER_20_OF_2000],
   ['validatorSummaries', NO_FIELDS, listOf(openObject({ validator: anyText })), 'The validators.'],
   ['validatorL1Votes', NO_FIELDS, listOf(anything), 'The votes of validators.'],
 ]);

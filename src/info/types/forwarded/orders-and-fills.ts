@@ -25,6 +25,7 @@ import {
   tuple,
   wholeNumber,
 } from '../../schema.ts';
+import { LIGHT, PER_20_OF_500, PER_20_OF_2000 } from '../../upstream-cost.ts';
 import { declareForwarded } from './declare-forwarded.ts';
 
 const side = choiceOf('A', 'B');
@@ -89,20 +90,40 @@ export const ORDER_TYPES: ReturnType<typeof declareForwarded> = declareForwarded
       ...(['frontendOpenOrders', USER_AND_DEX_FIELDS, listOf(frontendOrder)] as const),
       'Open orders with their triggers.',
     ],
-    ['historicalOrders', USER_AND_DEX_FIELDS, listOf(orderWithStatus), 'The last orders.'],
-    ['orderStatus', { ...USER_FIELDS, oid: orderIdField }, orderStatus, 'The status of an order.'],
-    ['userFills', fillFields, listOf(fill), 'The last fills.'],
-    ['userFillsByTime', fillDexFields, listOf(fill), 'Fills in a period.'],
-    ['userTwapSliceFills', USER_FIELDS, listOf(twapFill), 'The last fills of TWAP orders.'],
+    [
+      'historicalOrders',
+      USER_AND_DEX_FIELDS,
+      listOf(orderWithStatus),
+      'The last orders.',
+      PER_20_OF_2000,
+    ],
+    [
+      'orderStatus',
+      { ...USER_FIELDS, oid: orderIdField },
+      orderStatus,
+      'The status of an order.',
+      LIGHT,
+    ],
+    ['userFills', fillFields, listOf(fill), 'The last fills.', PER_20_OF_2000],
+    ['userFillsByTime', fillDexFields, listOf(fill), 'Fills in a period.', PER_20_OF_2000],
+    [
+      'userTwapSliceFills',
+      USER_FIELDS,
+      listOf(twapFill),
+      'The last fills of TWAP orders.',
+      PER_20_OF_2000,
+    ],
     [
       ...(['userTwapSliceFillsByTime', fillPeriodFields, listOf(twapFill)] as const),
       'Fills of TWAP orders in a period.',
+      PER_20_OF_2000,
     ],
-    ['twapHistory', USER_FIELDS, listOf(twap), 'TWAP orders.'],
-    ['userFunding', periodFields, listOf(update), 'Funding payments.'],
+    ['twapHistory', USER_FIELDS, listOf(twap), 'TWAP orders.', PER_20_OF_2000],
+    ['userFunding', periodFields, listOf(update), 'Funding payments.', PER_20_OF_500],
     [
       ...(['userNonFundingLedgerUpdates', periodFields, listOf(update)] as const),
       'Deposits, withdrawals and transfers.',
+      PER_20_OF_2000,
     ],
     [
       ...(['activeAssetData', { ...USER_FIELDS, coin: coinField }, assetData] as const),
