@@ -12,9 +12,10 @@ import {
 import { REQUEST_ERRORS } from '../../info/request-error.ts';
 
 function describeQuestions(): string {
-  return OWN_TYPES.map((request) => {
-    const { type, summary, weight, fields, example } = request;
-    const surcharge = 'shares' in request ? ` ${describeSurcharge(request.shares)}` : '';
+  return OWN_TYPES.map((questionType) => {
+    const { type, summary, weight, fields, example } = questionType;
+    const surcharge =
+      questionType.source === 'archive' ? ` ${describeSurcharge(questionType.shares)}` : '';
     const lines = Object.entries(fields).map(
       ([name, field]) =>
         `  - ${name} (${isRequired(field) ? 'required' : 'optional'}): ${field.description}`,
@@ -59,6 +60,10 @@ function describeErrors(): string {
     .join('\n');
 }
 
+const CSV_TYPES = OWN_TYPES.filter((each) => each.source === 'archive' && each.hasCsv)
+  .map(({ type }) => type)
+  .join(', ');
+
 const FORWARDED_OWN = FORWARDED_TYPES.filter(({ source }) => source !== 'upstream')
   .map(({ type }) => type)
   .join(', ');
@@ -82,8 +87,8 @@ Ledger-Time. With the request header Ledger-Min-Height: N the answer is from hei
 the request fails with 503 "behind".
 
 Where the service keeps an archive, every question may have the field atHeight, or atTime in
-milliseconds: it is answered as of that moment. accountHistory, positionHistory and
-liquidationHistory are also answered as CSV, with "format": "csv" or the header Accept: text/csv.
+milliseconds: it is answered as of that moment. With "format": "csv" or the header Accept: text/csv,
+these types are answered as CSV: ${CSV_TYPES}.
 
 A ledger that follows another server is partial: it holds the accounts that were asked for. The header
 Account-Time says when the account was read there, and Account-Max-Age: MS on a request has an older
