@@ -9,12 +9,12 @@ export interface QuestionAsker {
 }
 
 /** An answer: the text that the upstream sent, and the parsed JSON value. */
-export interface AskedAnswer {
+export interface ParsedAnswer {
   readonly text: string;
   readonly json: unknown;
 }
 
 /** For readers that may pass on the upstream's text unchanged. */
 export interface AnswerAsker extends QuestionAsker {
-  askAnswer(question: QuestionBody, options: AskOptions): Promise<AskedAnswer>;
+  askAnswer(question: QuestionBody, options: AskOptions): Promise<ParsedAnswer>;
 }

@@ -79,7 +79,7 @@ export interface SessionOptions {
 }
 
 /** A read that clients wait for. */
-interface AskedRead {
+interface PendingRead {
   readonly waitingKeys: WaitingKeys;
   readonly outcome: Promise<ItemOutcome>;
 }
@@ -107,7 +107,7 @@ export class FollowSession {
   readonly #subscriptions: FollowSubscriptions;
   readonly #push: FollowPush;
   /** Reads that clients wait for, by item key. */
-  readonly #asked = new Map<string, AskedRead>();
+  readonly #asked = new Map<string, PendingRead>();
   #readCount = 0;
   #pushedMs: number | undefined;
   /** The dexes of the followed accounts. */

@@ -14,7 +14,7 @@ export interface Reader {
   reject(error: Error): void;
 }
 
-export interface ReadQuestion {
+export interface QuestionText {
   readonly type: string;
   /** The text that is sent. Equal questions have equal texts. */
   readonly body: string;
@@ -30,7 +30,7 @@ export interface ReadSender {
 }
 
 export class SharedRead implements WaitingRequest {
-  readonly question: ReadQuestion;
+  readonly question: QuestionText;
   priority: Priority;
   isSent = false;
   /** Number of requests that were sent for this read. */
@@ -38,7 +38,7 @@ export class SharedRead implements WaitingRequest {
   readonly #readers = new Set<Reader>();
   readonly #sender: ReadSender;
 
-  constructor(question: ReadQuestion, priority: Priority, sender: ReadSender) {
+  constructor(question: QuestionText, priority: Priority, sender: ReadSender) {
     this.question = question;
     this.priority = priority;
     this.#sender = sender;

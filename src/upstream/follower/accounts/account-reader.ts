@@ -4,7 +4,7 @@
  */
 
 import type { StateView } from '../../../state/state.ts';
-import type { AnswerAsker, AskedAnswer } from '../../client/question-asker.ts';
+import type { AnswerAsker, ParsedAnswer } from '../../client/question-asker.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { UpstreamError } from '../../client/upstream-error.ts';
 import type { AccountRows } from '../../dialect/account-answer.ts';
@@ -74,7 +74,7 @@ interface Read {
  * An answer that another collateral would explain, or of which no figure depends on the collateral.
  */
 interface Unexplained {
-  readonly answer: AskedAnswer;
+  readonly answer: ParsedAnswer;
   readonly judged: CheckedAccount | UncheckedAccount;
   /** The markets were read again for this answer. */
   readonly areMarketsNew: boolean;
@@ -158,13 +158,13 @@ export class AccountReader {
     return this.#explain(watched, { answer, judged, areMarketsNew }, ask);
   }
 
-  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<AskedAnswer> {
+  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<ParsedAnswer> {
     if (item.kind !== 'account') throw new Error(`${key} is not an account`);
     const { user, dex } = item;
     return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  async #judgeAgain(watched: Watched, { json, text }: AskedAnswer): Promise<Read> {
+  async #judgeAgain(watched: Watched, { json, text }: ParsedAnswer): Promise<Read> {
     await this.#options.refreshMarkets();
     const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
     return { judged, answer: text };
@@ -249,7 +249,7 @@ export class AccountReader {
    */
   async #giveUp(
     watched: Watched,
-    answer: AskedAnswer,
+    answer: ParsedAnswer,
     judged: CheckedAccount | UncheckedAccount,
   ): Promise<Read> {
     if (judged.kind === 'unchecked') {

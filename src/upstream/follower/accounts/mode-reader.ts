@@ -18,7 +18,7 @@ export interface ModeReaderOptions {
   learned(user: string, mode: string): void;
 }
 
-export interface ModeQuestion {
+export interface ModeLookup {
   readonly user: string;
   /** The known mode does not explain the account. */
   readonly isDoubted: boolean;
@@ -68,7 +68,7 @@ export class ModeReader {
    * Undefined if the upstream does not know the question. Rejects with an UpstreamError if the
    * upstream does not answer, and for a short time afterwards.
    */
-  async find(question: ModeQuestion, ask: AskOptions): Promise<string | undefined> {
+  async find(question: ModeLookup, ask: AskOptions): Promise<string | undefined> {
     const { user, isDoubted } = question;
     const nowMs = this.#options.clock.nowMs();
     if (nowMs < this.#refusedUntilMs) return undefined;
