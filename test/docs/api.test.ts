@@ -34,12 +34,12 @@ function fillIn(shown: unknown): unknown {
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, fillIn(value)]));
 }
 
-function describeFields(request: StateQuestionType | ArchiveQuestionType): string {
-  const { fields, weight } = request;
+function describeFields(questionType: StateQuestionType | ArchiveQuestionType): string {
+  const { fields, weight, source } = questionType;
   const names = Object.entries(fields).map(
     ([name, { fallback }]) => `\`${name}\`${fallback === undefined ? '' : ' (optional)'}`,
   );
-  const end = 'shares' in request ? `${weight}, or [more](weights.md#shares).` : `${weight}`;
+  const end = source === 'archive' ? `${weight}, or [more](weights.md#shares).` : `${weight}`;
   return `Fields: ${names.join(', ') || 'none'}. Weight: ${end}`;
 }
 
@@ -49,11 +49,12 @@ test('the page has a section for each question, and no other', () => {
 });
 
 test('each question is shown with its fields, its weight, an example and its answer', () => {
-  for (const request of OWN_TYPES) {
-    const section = SECTIONS.get(request.type) ?? '';
-    assert.ok(section.replaceAll('\n', ' ').includes(describeFields(request)), request.type);
+  for (const questionType of OWN_TYPES) {
+    const { type, example } = questionType;
+    const section = SECTIONS.get(type) ?? '';
+    assert.ok(section.replaceAll('\n', ' ').includes(describeFields(questionType)), type);
     const examples = fencedBlocks(section, 'json').map((block) => fillIn(JSON.parse(block)));
-    assert.deepEqual(examples, [request.example.question, request.example.answer]);
+    assert.deepEqual(examples, [example.question, example.answer]);
   }
 });
 
@@ -121,7 +122,7 @@ test('the table of shares is that of the code', () => {
 test('the histories that have no tag are named where tags are described', () => {
   const [, list = ''] =
     /^- (`accountHistory`.*?), also with/m.exec(readDocument('docs/reference/http.md')) ?? [];
-  const histories = OWN_TYPES.filter((request) => 'shares' in request).map(({ type }) => type);
+  const histories = OWN_TYPES.filter(({ source }) => source === 'archive').map(({ type }) => type);
   assert.deepEqual(list.match(/\w+History|portfolio/g), histories);
 });
 
@@ -131,4 +132,17 @@ test('the types that are passed on are those of the code', () => {
   const rows = table.split('\n').filter((line) => line.startsWith('| '));
   const listed = rows.flatMap((row) => row.match(/(?<=`)\w+(?=`)/g) ?? []);
   assert.deepEqual(listed.sort(), FORWARDED_TYPES.map(({ type }) => type).sort());
+});
+
+test('the page says who answers each type that --forward passes on, and about markets', () => {
+  const page = readDocument('docs/reference/upstream.md');
+  const section = readSections(page, 2).get('Who answers') ?? '';
+  const own = OWN_TYPES.filter(({ source }) => source !== 'archive');
+  const forwarded = OWN_TYPES.filter(({ upstreamFirst }) => upstreamFirst !== undefined);
+  const fromLedger = own.filter(
+    ({ group, upstreamFirst }) => group === 'markets' && upstreamFirst === undefined,
+  );
+  for (const { type } of [...forwarded, ...fromLedger]) {
+    assert.ok(section.includes(`\`${type}\``), type);
+  }
 });
