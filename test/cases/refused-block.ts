@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cutBlock } from '../../src/events/block-pieces.ts';
+import { splitBlock } from '../../src/events/block-pieces.ts';
 import { parseBlock } from '../../src/events/event.ts';
 import { applyBlock, applyInPieces } from '../../src/state/fold.ts';
 import { digestBytes } from '../../src/state/snapshot/digest.ts';
@@ -18,7 +18,7 @@ export function hashState(state: State): string {
 
 /** As a replica does: whole, if the line cannot be cut. */
 function applyLongLine(state: State, line: string): void {
-  const cut = cutBlock(Buffer.from(line));
+  const cut = splitBlock(Buffer.from(line));
   if (cut === undefined) applyBlock(state, parseBlock(line));
   else Array.from(applyInPieces(state, cut, cut.pieces));
 }
