@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { formatUnits } from '../../../src/exact/decimal.ts';
+import { answerQuestion } from '../../../src/info/read-question.ts';
 import { findAccount } from '../../../src/state/accounts.ts';
 import { accountFigures } from '../../../src/state/figures/figures.ts';
 import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
@@ -20,6 +21,8 @@ import {
 /** In millionths: 3001309.10401. */
 const COLLATERAL = 3_001_309_104_010;
 const FORWARD_KEEP_MS = 1_000;
+/** An amount with digits that only the nearest double has. */
+const NOISY = /"-?\d+\.\d{7,}"/;
 
 function back(exchange: FollowedExchange, user: Address, units: number): void {
   const amount = formatUnits(units, 6);
@@ -27,12 +30,17 @@ function back(exchange: FollowedExchange, user: Address, units: number): void {
 }
 
 /** An account with these positions only, at a leverage of 5: signed sizes by coin. */
-function hold(exchange: FollowedExchange, user: Address, sizes: Record<string, string>): void {
+function hold(
+  exchange: FollowedExchange,
+  user: Address,
+  sizes: Record<string, string>,
+  rawUsd = '50000.0',
+): void {
   const positions = Object.entries(sizes).map(([coin, szi]) => ({
     ...{ coin, szi, entryNtl: '1000.0', leverage: { type: 'cross', value: 5 } },
     cumFunding: { allTime: '1.0', sinceOpen: '1.0', sinceChange: '1.0' },
   }));
-  const account = { type: 'account', user: formatAddress(user), dex: '', rawUsd: '50000.0' };
+  const account = { type: 'account', user: formatAddress(user), dex: '', rawUsd };
   const orderMargin = { ...account, type: 'orderMargin', rawUsd: undefined, amount: '0.0' };
   exchange.change([{ ...account, positions }, JSON.parse(JSON.stringify({ ...orderMargin }))]);
 }
@@ -90,13 +98,44 @@ test('a collateral on which two prices agree is recorded without a question abou
 test('an account of several millions that is asked for 20 times costs at most 3 reads', async (t) => {
   const exchange = await followStanding(t);
   const [user] = findTraders(exchange.truth);
-  hold(exchange, user, { BTC: '-200.0', ETH: '-3000.0' });
+  hold(exchange, user, { BTC: '-200.0', ETH: '-3000.0' }, '37682376.572935');
   back(exchange, user, 8_272_576_572_935);
+  const told: string[] = [];
+  exchange.fault = ({ type }, printed) => {
+    if (type === 'clearinghouseState') told.push(amountsOf(printed));
+    return undefined;
+  };
   for (let count = 0; count < 20; count++) {
     assert.equal((await exchange.readItem(accountOf(user), 10_000)).outcome, 'recorded');
   }
   assert.ok(countReads(exchange, user) <= 3);
+  for (const amounts of told) assert.match(amounts, NOISY);
 });
+
+test('pushed states of an account of several millions are recorded without a read', async (t) => {
+  const exchange = await followStanding(t, { settings: { usersMax: 1 } });
+  const [user] = findTraders(exchange.truth);
+  hold(exchange, user, { BTC: '-200.0', ETH: '-3000.0' });
+  assert.equal((await exchange.readItem(accountOf(user))).outcome, 'recorded');
+  const reads = countReads(exchange, user);
+  exchange.simulator.next(exchange.now);
+  hold(exchange, user, { BTC: '-201.0', ETH: '-3000.0' }, '98272576.572935');
+  const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
+  const state = exchange.answer(question);
+  assert.match(amountsOf(state), NOISY);
+  const data = { user: question.user, dex: '', clearinghouseState: state };
+  exchange.handler?.message('clearinghouseState', data);
+  await exchange.advance(1_000);
+  assert.equal(countReads(exchange, user), reads);
+  const held = JSON.parse(answerQuestion(exchange.ledger, question));
+  assert.equal(held.time, state.time);
+  assert.equal(held.crossMarginSummary.totalRawUsd, '98272576.572935');
+});
+
+/** Without the ratios, which have many digits in any case. */
+function amountsOf({ marginSummary, crossMarginSummary }: AnsweredAccount): string {
+  return JSON.stringify({ marginSummary, crossMarginSummary });
+}
 
 test('an account that does not check costs at most 3 reads for 20 questions', async (t) => {
   const exchange = await followStanding(t, { settings: { sharedMs: 30 * FORWARD_KEEP_MS } });

@@ -24,6 +24,7 @@ import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import { FollowFeed } from '../../../src/upstream/follower/follow-feed.ts';
 import type { SessionSettings } from '../../../src/upstream/follower/follow-session.ts';
 import { createNoPush } from '../../../src/upstream/follower/push/no-push.ts';
+import { printAccount } from '../../../tools/stub-exchange/printed-doubles.ts';
 import { ManualClock } from '../../follow/manual-clock.ts';
 
 /** Half past: no funding is booked in most tests. */
@@ -78,7 +79,7 @@ export class FollowedExchange {
   readonly feed: FollowFeed;
   readonly asked: Asked[] = [];
   readonly log: string[] = [];
-  /** The accounts that were told, by user and time. */
+  /** The accounts that were told, by user and time, with their exact amounts. */
   readonly told = new Map<string, Json>();
   /** When each block was offered. */
   readonly blockMs: number[] = [];
@@ -171,13 +172,19 @@ export class FollowedExchange {
   async #ask(question: QuestionBody, { priority, waitingKeys }: AskOptions): Promise<Json> {
     this.asked.push({ question, priority, atMs: this.clock.nowMs(), waitingKeys });
     await nextTurn();
-    const truth = this.answer(question);
+    const truth = this.#exact(question);
     this.told.set(`${question['user']}@${truth?.time}`, truth);
-    const wrong = this.fault(question, structuredClone(truth));
-    return wrong === undefined ? truth : wrong;
+    const printed = print(question, truth);
+    const wrong = this.fault(question, structuredClone(printed));
+    return wrong === undefined ? printed : wrong;
   }
 
+  /** As the exchange prints it, in an answer or a pushed message. */
   answer(question: QuestionBody): Json {
+    return print(question, this.#exact(question));
+  }
+
+  #exact(question: QuestionBody): Json {
     try {
       return JSON.parse(answerQuestion(this.truth, question));
     } catch (error) {
@@ -268,6 +275,12 @@ export class FollowedExchange {
       ({ question }) => question.type === type && (user === undefined || question['user'] === user),
     ).length;
   }
+}
+
+function print({ type }: QuestionBody, exact: Json): Json {
+  const printed = structuredClone(exact);
+  if (type === 'clearinghouseState') printAccount(printed);
+  return printed;
 }
 
 /** A followed exchange that trades only by what the test changes. */
