@@ -232,7 +232,8 @@ export class FollowSession {
     if (watched.readTime === 0) {
       watched.readTime = recordedTime(this.#ledger, watched);
       watched.hasPositions = watched.readTime > 0;
-      this.pending.marks.addPositionCoins(findPositionCoins(this.#ledger, watched));
+      watched.coins = [...findPositionCoins(this.#ledger, watched)];
+      this.pending.marks.addPositionCoins(watched.coins);
       this.#noteDex(item);
     }
     return watched;

@@ -171,6 +171,7 @@ export class ItemReader {
     if (!('height' in recorded)) return this.#fail(watched, recorded.refusal);
     const held = this.#describeRecorded(watched, recorded.height);
     if (held.outcome === 'recorded') {
+      watched.coins = rows.positions.map(({ market }) => market.coin);
       watched.hasPositions = rows.positions.length > 0;
       watchList.noteFunding(watched, rows.time, booking, clock.nowMs());
       watched.isUnified = rows.collateral > 0;

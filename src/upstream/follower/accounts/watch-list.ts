@@ -25,9 +25,7 @@ const SWEEP_TRIES = 4;
  * message.
  */
 const UNIFIED_SWEEPS = 4;
-/**
- * The age at which an account is read again if the push connection does not deliver its trades now.
- */
+/** The age at which an account is read again if the push connection does not deliver its trades. */
 const UNSEEN_SWEEP_MS = 1_000;
 /** A list of delegations costs ten times as much as an account, and changes rarely. */
 const DELEGATIONS_SWEEP_FACTOR = 10;
@@ -51,6 +49,8 @@ export interface Watched {
   /** When the item was last read, by the exchange's clock; 0 if never. */
   readTime: number;
   hasPositions: boolean;
+  /** The coins of its positions when it was last recorded. */
+  coins: readonly string[];
   /** A spot balance backs the account. */
   isUnified: boolean;
   /**
@@ -119,6 +119,8 @@ export class WatchList {
   readonly #recentTrades = new RecentTrades();
   /** The dexes whose trades are not received now, although the upstream has trades. */
   #unseenDexes: ReadonlySet<string> = new Set();
+  /** The markets whose trades the upstream never delivers. */
+  #unseenCoins: ReadonlySet<string> = new Set();
   #subscribedUsers: ReadonlySet<string> = new Set();
 
   constructor(options: WatchOptions) {
@@ -153,6 +155,7 @@ export class WatchList {
       askedMs: nowMs,
       readTime: 0,
       hasPositions: false,
+      coins: [],
       isUnified: false,
       needsSpot: false,
       isUnrecorded: false,
@@ -213,6 +216,18 @@ export class WatchList {
     this.#unseenDexes = dexes;
   }
 
+  /**
+   * Sets the markets whose trades the upstream does not deliver, although it delivers the other
+   * trades of their dexes. Accounts with a position in such a market are read repeatedly.
+   */
+  setUnseenCoins(coins: ReadonlySet<string>): void {
+    this.#unseenCoins = coins;
+  }
+
+  #holdsUnseen({ coins }: Watched): boolean {
+    return this.#unseenCoins.size > 0 && coins.some((coin) => this.#unseenCoins.has(coin));
+  }
+
   /** An account was read; `booking` says whether the answer shows the funding of the hour. */
   noteFunding(watched: Watched, time: number, booking: Booking, nowMs: number): void {
     this.#funding.note(watched, { time, booking }, nowMs);
@@ -230,7 +245,9 @@ export class WatchList {
       const { tradeMs, missedMs, isUnrecorded, failures, readTime } = watched;
       if (readTime === 0 || isUnrecorded || failures > WAITED_FAILURES_MAX) continue;
       const isUnfunded = isLate(this.#funding.waitingSinceMs(watched, now));
-      if (isLate(tradeMs) || isLate(missedMs) || isUnfunded) count++;
+      const isUnseen =
+        this.#holdsUnseen(watched) && now.exchange - readTime > UNSEEN_SWEEP_MS + waitMs;
+      if (isLate(tradeMs) || isLate(missedMs) || isUnfunded || isUnseen) count++;
     }
     return count;
   }
@@ -292,10 +309,12 @@ export class WatchList {
   }
 
   /** The age at which an item is read again. */
-  sweepMsOf({ item, isUnified }: Watched): number {
+  sweepMsOf(watched: Watched): number {
+    const { item, isUnified } = watched;
     const { sweepMs } = this.#options;
     if (item.kind === 'delegations') return sweepMs * DELEGATIONS_SWEEP_FACTOR;
-    if (this.#unseenDexes.has(item.dex)) return Math.min(sweepMs, UNSEEN_SWEEP_MS);
+    const isUnseen = this.#unseenDexes.has(item.dex) || this.#holdsUnseen(watched);
+    if (isUnseen) return Math.min(sweepMs, UNSEEN_SWEEP_MS);
     return isUnified ? sweepMs / UNIFIED_SWEEPS : sweepMs;
   }
 

@@ -155,7 +155,7 @@ export class FollowSubscriptions {
     const coins = [...needed.values()].flat();
     if (coins.length > 0 && this.#isOpen) this.#trialMs ??= clock.nowMs();
     this.#hasTrades ||= this.#isTrialOver;
-    coverage.setNeeded(this.#hasTrades ? this.#withoutRefused(needed) : new Map());
+    this.#setNeeded(this.#hasTrades ? needed : new Map());
     const chosen = this.#chooseCoins(coins);
     // If an upstream confirms nothing, we assume that it delivers everything that it does not
     // refuse.
@@ -183,20 +183,29 @@ export class FollowSubscriptions {
     return [coins[this.#trials % coins.length]];
   }
 
+  /** Sets for which markets the upstream is expected to deliver trades. */
+  #setNeeded(needed: ReadonlyMap<string, readonly string[]>): void {
+    const { coverage, watchList } = this.#options;
+    const unseen = new Set<string>();
+    const expected = [...needed].map(([dex, coins]): [string, readonly string[]] => {
+      const refused = this.#listUnavailable(coins);
+      // If no market is left, the dex is not seen at all.
+      if (refused.length === coins.length) return [dex, coins];
+      for (const coin of refused) unseen.add(coin);
+      return [dex, coins.filter((coin) => !unseen.has(coin))];
+    });
+    watchList.setUnseenCoins(unseen);
+    coverage.setNeeded(new Map(expected));
+  }
+
   /**
-   * The coins of each dex, without those that are refused repeatedly or that close the connection.
-   * If this would leave no coin, all coins of the dex.
+   * The coins whose trades were refused repeatedly, or that close the connection. The upstream lists
+   * them, so trades in them are possible, but nothing reports these trades.
    */
-  #withoutRefused(
-    needed: ReadonlyMap<string, readonly string[]>,
-  ): ReadonlyMap<string, readonly string[]> {
+  #listUnavailable(coins: readonly string[]): string[] {
     const leftOut = this.#push?.leftOut ?? [];
     const proven = leftOut.filter(({ isProven }) => isProven);
-    const unknown = new Set(proven.map(({ subscription }) => subscription['coin']));
-    const rest = [...needed].map(([dex, coins]): [string, readonly string[]] => {
-      const taken = coins.filter((coin) => !this.#refusals.isGivenUp(coin) && !unknown.has(coin));
-      return [dex, taken.length === 0 ? coins : taken];
-    });
-    return new Map(rest);
+    const closing = new Set(proven.map(({ subscription }) => subscription['coin']));
+    return coins.filter((coin) => this.#refusals.isGivenUp(coin) || closing.has(coin));
   }
 }
