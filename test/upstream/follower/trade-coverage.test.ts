@@ -55,7 +55,17 @@ class Scene {
   }
 
   repeatTrade(agoMs: number): void {
-    this.coverage.noteTrades([{ coin: 'ETH', time: this.exchangeMs - agoMs, users: [] }]);
+    this.repeatTrades('ETH', 1, agoMs);
+  }
+
+  /** One message: so many trades, from then until now. */
+  repeatTrades(coin: string, count: number, agoMs: number): void {
+    const trades = Array.from({ length: count }, (_, index) => ({
+      coin,
+      time: this.exchangeMs - Math.round(agoMs * (1 - index / count)),
+      users: [],
+    }));
+    this.coverage.noteTrades(trades);
   }
 
   get due(): string | undefined {
@@ -122,6 +132,29 @@ test('a short gap is closed by the trades that the new connection repeats', () =
     scene.repeatTrade(agoMs);
     scene.pass(1_000);
     assert.equal(scene.due, due, `${agoMs} ms ago`);
+  }
+});
+
+test('each coin is judged by the trades that were repeated of it', () => {
+  const cases: [btc: [number, number], eth: [number, number], due: string | undefined][] = [
+    // A period of time: ETH was traded once in it.
+    [[50, 20_000], [1, 100], undefined],
+    [[50, 20_000], [49, 20_000], undefined],
+    // Ten trades of each coin: more of BTC may be missing.
+    [[10, 1_200], [10, 40_000], 'missed'],
+    [[10, 1_200], [3, 40_000], 'missed'],
+    [[10, 15_000], [10, 40_000], undefined],
+  ];
+  for (const [btc, eth, due] of cases) {
+    const scene = startSeen();
+    scene.coverage.noteBroken();
+    scene.pass(700, false);
+    scene.coverage.noteBroken();
+    scene.confirm();
+    scene.repeatTrades('BTC', ...btc);
+    scene.repeatTrades('ETH', ...eth);
+    scene.pass(1_000);
+    assert.equal(scene.due, due, `BTC ${btc.join(' in ')} ms, ETH ${eth.join(' in ')} ms`);
   }
 });
 

@@ -18,7 +18,7 @@ const QUIET_MS_MAX = 1_000;
 const REPEAT_WAIT_MS = 500;
 /**
  * If a first message goes back further than this, it repeats a fixed number of trades, not a period
- * of time.
+ * of time: then it says nothing about other coins.
  */
 const REPEAT_MS_MAX = 60_000;
 /**
@@ -31,6 +31,13 @@ export interface TradeCoverageOptions {
   readonly watchList: WatchList;
   readonly time: ExchangeTime;
   readonly clock: Clock;
+}
+
+/** What the first message of a subscription has repeated. */
+interface Repeated {
+  readonly count: number;
+  /** The time of its oldest trade. */
+  readonly oldest: number;
 }
 
 interface DexTrades {
@@ -51,8 +58,8 @@ export class TradeCoverage {
   readonly #confirmed = new Set<string>();
   /** The confirmed coins without a message yet. */
   readonly #unheard = new Set<string>();
-  /** How far back the first messages of this connection's subscriptions go. */
-  #repeatMs = 0;
+  /** By coin: the first message of this connection's subscription. */
+  readonly #repeated = new Map<string, Repeated>();
   /** When the connection last delivered a message, by both clocks. */
   #heardMs = Number.NEGATIVE_INFINITY;
   #heardTime = 0;
@@ -101,9 +108,11 @@ export class TradeCoverage {
 
   /** The first message of a subscription repeats recent trades. */
   noteTrades(trades: readonly TradeNotice[]): void {
-    const { now = 0 } = this.#options.time;
-    for (const { coin, time } of trades)
-      if (this.#unheard.has(coin)) this.#noteRepeated(now - time);
+    for (const { coin, time } of trades) {
+      if (!this.#unheard.has(coin)) continue;
+      const { count, oldest } = this.#repeated.get(coin) ?? { count: 0, oldest: time };
+      this.#repeated.set(coin, { count: count + 1, oldest: Math.min(oldest, time) });
+    }
     for (const { coin } of trades) this.#unheard.delete(coin);
   }
 
@@ -113,15 +122,11 @@ export class TradeCoverage {
     for (const dex of this.#dexes.keys()) this.#noteMissed(dex, now);
   }
 
-  #noteRepeated(ageMs: number): void {
-    if (ageMs <= REPEAT_MS_MAX) this.#repeatMs = Math.max(this.#repeatMs, ageMs);
-  }
-
   /** The connection is lost, or a new one is open: it has no subscriptions. */
   noteBroken(): void {
     this.#confirmed.clear();
     this.#unheard.clear();
-    this.#repeatMs = 0;
+    this.#repeated.clear();
     this.check();
   }
 
@@ -177,9 +182,26 @@ export class TradeCoverage {
   #restore(dex: string, trades: DexTrades): void {
     trades.isSeen = true;
     const { now = 0 } = this.#options.time;
-    const sinceMs = this.#options.clock.nowMs() - (trades.confirmedMs ?? 0);
-    const reachTime = this.#repeatMs > sinceMs + SLACK_MS ? now - this.#repeatMs : now;
+    const reachTime = this.#findReach(trades, now);
     if (trades.seenTime === 0 || trades.seenTime < reachTime) this.#noteMissed(dex, reachTime);
+  }
+
+  /** From when on all trades of the dex were received, since the connection has repeated them. */
+  #findReach({ coins, confirmedMs = 0 }: DexTrades, now: number): number {
+    const all = [...this.#repeated.values()];
+    const countMax = Math.max(...all.map(({ count }) => count));
+    const recent = all.filter(({ oldest }) => now - oldest <= REPEAT_MS_MAX);
+    const period = Math.min(...recent.map(({ oldest }) => oldest), now);
+    // An exchange repeats a period of time, or a number of trades of each coin. Either way, only
+    // the coins with most trades may have had more of them than were repeated.
+    const reaches = coins.map((coin) => {
+      const repeated = this.#repeated.get(coin);
+      return repeated?.count === countMax ? repeated.oldest : period;
+    });
+    const reach = Math.max(...reaches);
+    // Newer trades may have been sent as they happened, and repeat nothing.
+    const confirmedTime = now - (this.#options.clock.nowMs() - confirmedMs);
+    return reach < confirmedTime - SLACK_MS ? reach : now;
   }
 
   #noteMissed(dex: string, time: number): void {
