@@ -7,7 +7,7 @@ import { TIME_RANGE } from '../../events/event.ts';
 import type { FieldReader } from '../../events/fields.ts';
 import { Refusal } from '../../events/refusal.ts';
 import {
-  type DialectError,
+  DialectError,
   readAnswer,
   readDecimal,
   readOpen,
@@ -148,28 +148,47 @@ interface NamedAccount {
   readonly answer: unknown;
 }
 
+export interface PushedAccounts {
+  readonly accounts: readonly NamedAccount[];
+  /** Elements that are not the state of a dex. The other states are read. */
+  readonly odd: readonly DialectError[];
+}
+
 /**
  * The accounts in the data of a pushed message: of `clearinghouseState`
  * {user, dex?, clearinghouseState}, or of `allDexsClearinghouseState`
  * {user, clearinghouseStates: [[dex, state], ...]}.
  */
-export function readPushedAccounts(data: unknown): NamedAccount[] | DialectError {
+export function readPushedAccounts(data: unknown): PushedAccounts | DialectError {
   return readAnswer(() => readOpen(data, readNamedAccounts));
 }
 
-function readNamedAccounts(fields: FieldReader): NamedAccount[] {
+function readNamedAccounts(fields: FieldReader): PushedAccounts {
   const user = fields.text('user');
-  if (fields.take('clearinghouseStates') !== undefined) {
-    return fields.list('clearinghouseStates', (pair) => ({ user, ...readPair(pair) }));
-  }
+  const states = fields.take(STATES);
+  if (states !== undefined) return readStates(user, states);
   const dex = fields.take('dex') ?? '';
   if (typeof dex !== 'string') throw new Refusal('dex', dex, 'text');
-  return [{ user, dex, answer: fields.take('clearinghouseState') }];
+  return { accounts: [{ user, dex, answer: fields.take('clearinghouseState') }], odd: [] };
 }
 
-function readPair(source: unknown): { dex: string; answer: unknown } {
+const STATES = 'clearinghouseStates';
+
+function readStates(user: string, states: unknown): PushedAccounts {
+  if (!Array.isArray(states)) throw new Refusal(STATES, states, 'an array');
+  const accounts: NamedAccount[] = [];
+  const odd: DialectError[] = [];
+  for (const [index, pair] of states.entries()) {
+    const read = readAnswer(() => readPair(pair, index));
+    if (read instanceof DialectError) odd.push(read);
+    else accounts.push({ user, ...read });
+  }
+  return { accounts, odd };
+}
+
+function readPair(source: unknown, index: number): { dex: string; answer: unknown } {
   if (!Array.isArray(source) || source.length !== 2 || typeof source[0] !== 'string') {
-    throw new Refusal('', source, 'a pair of dex and state');
+    throw new Refusal(`${STATES}[${index}]`, source, 'a pair of dex and state');
   }
   return { dex: source[0], answer: source[1] };
 }

@@ -6,7 +6,7 @@ import { DecimalError, formatUnits } from '../../exact/decimal.ts';
 import type { Market } from '../../state/markets/markets.ts';
 import type { StateView } from '../../state/state.ts';
 import type { AccountRows } from './account-answer.ts';
-import { type DialectError, readAnswer } from './dialect.ts';
+import { DialectError, readAnswer } from './dialect.ts';
 import { readMetaFields } from './market-answers.ts';
 import type { MarketDirectory, SkippedListing } from './market-directory.ts';
 import { readStoredAmount } from './printed-amounts.ts';
@@ -18,6 +18,8 @@ export interface PriceReading {
   readonly prices: Prices;
   /** Prices that our events cannot describe, and dexes whose contexts do not fit their markets. */
   readonly skipped: readonly SkippedListing[];
+  /** Elements that are not the contexts of a dex. The other dexes are read. */
+  readonly odd: readonly DialectError[];
   /** True if the markets of a dex are not those that were read. */
   readonly areMarketsOld: boolean;
   /** Coins that are in no list of markets that was read, for example coins of new markets. */
@@ -55,8 +57,13 @@ export function readAllDexsAssetCtxs(
     const pairs = isJsonObject(data) ? data['ctxs'] : undefined;
     if (!Array.isArray(pairs)) throw new Refusal('ctxs', pairs, 'an array of dexes and contexts');
     const collected = new PriceCollector();
-    for (const pair of pairs) {
-      const [dex, contexts] = readDexContexts(pair);
+    for (const [index, pair] of pairs.entries()) {
+      const read = readAnswer(() => readDexContexts(pair, index));
+      if (read instanceof DialectError) {
+        collected.odd.push(read);
+        continue;
+      }
+      const [dex, contexts] = read;
       if (directory.findDex(dex) === undefined) continue;
       collected.addInOrder({ dex, universe: directory.universeOf(dex), directory, contexts });
     }
@@ -64,10 +71,10 @@ export function readAllDexsAssetCtxs(
   });
 }
 
-function readDexContexts(pair: unknown): [string, readonly unknown[]] {
+function readDexContexts(pair: unknown, index: number): [string, readonly unknown[]] {
   const [dex, contexts] = Array.isArray(pair) ? pair : [];
   if (typeof dex === 'string' && Array.isArray(contexts)) return [dex, contexts];
-  throw new Refusal('ctxs', pair, 'pairs of a dex and its contexts');
+  throw new Refusal(`ctxs[${index}]`, pair, 'a pair of a dex and its contexts');
 }
 
 /** `metaAndAssetCtxs`: the contexts are in the order of the meta that comes with them. */
@@ -107,6 +114,7 @@ interface OrderedContexts {
 class PriceCollector implements PriceReading {
   readonly prices = new Map<string, number>();
   readonly skipped: SkippedListing[] = [];
+  readonly odd: DialectError[] = [];
   readonly unlisted: string[] = [];
   areMarketsOld = false;
 

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../client/limits/clock.ts';
 import type { UpstreamLog } from '../client/upstream.ts';
-import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
+import { type DialectError, describeMismatch, type Mismatch } from '../dialect/dialect.ts';
 
 /**
  * Maximum number of field names. The names come from our readers; the limit holds even if a reader
@@ -52,6 +52,14 @@ export class FollowAudit implements UpstreamLog {
     this.countMismatch(mismatch);
     if (this.#isRepeated(`${subject} ${mismatch.field}`)) return;
     this.warn(`${subject}: not recorded, ${describeMismatch(mismatch)}`);
+  }
+
+  /** Notes elements that were left out of a list whose other elements are used. */
+  noteOdd(subject: string, odd: readonly DialectError[]): void {
+    for (const { mismatch, message } of odd) {
+      this.countMismatch(mismatch);
+      this.warnOnce(`${subject}: left out, ${message}`, `${subject} ${mismatch.field}`);
+    }
   }
 
   /** As `noteMismatch`, without logging: the caller logs it. */

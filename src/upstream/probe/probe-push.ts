@@ -168,11 +168,12 @@ export class ProbePush implements PushHandler {
       const reading = read(data, this.#options.directory());
       if (reading instanceof DialectError) return reading;
       channel.noteMarks(reading.prices.size);
+      const [odd] = reading.odd;
       const [skipped] = reading.skipped;
-      return skipped && new Error(`${skipped.name}: ${skipped.reason}`);
+      return odd ?? (skipped && new Error(`${skipped.name}: ${skipped.reason}`));
     }
-    const accounts = readPushedAccounts(data);
-    return accounts instanceof DialectError ? accounts : undefined;
+    const read = readPushedAccounts(data);
+    return read instanceof DialectError ? read : read.odd[0];
   }
 
   /** The first frame repeats old trades, so its ages are not counted. */

@@ -293,34 +293,40 @@ test('an answer for a dex that is not listed is refused', () => {
 test('a pushed account names its user and dex', () => {
   const answer = askAccount(LEDGER, USER, '');
   const data = { user: USER, dex: 'xyz', clearinghouseState: answer };
-  assert.deepEqual(readPushedAccounts(data), [{ user: USER, dex: 'xyz', answer }]);
+  const accounts = [{ user: USER, dex: 'xyz', answer }];
+  assert.deepEqual(readPushedAccounts(data), { accounts, odd: [] });
 });
 
 test('a pushed account without a dex is on the first one', () => {
   const answer = askAccount(LEDGER, USER, '');
   const data = { user: USER, clearinghouseState: answer };
-  assert.deepEqual(readPushedAccounts(data), [{ user: USER, dex: '', answer }]);
+  const accounts = [{ user: USER, dex: '', answer }];
+  assert.deepEqual(readPushedAccounts(data), { accounts, odd: [] });
 });
 
-test('the accounts on all dexes are pushed together', () => {
-  const data = {
-    user: USER,
-    clearinghouseStates: [
-      ['', 1],
-      ['xyz', 2],
-    ],
-  };
-  assert.deepEqual(readPushedAccounts(data), [
+test('the accounts on all dexes are pushed together, and an odd element does not lose the others', () => {
+  const clearinghouseStates = [['', 1], null, ['xyz'], [5, 6], ['xyz', 2]];
+  const { accounts, odd } = mustRead(readPushedAccounts({ user: USER, clearinghouseStates }));
+  assert.deepEqual(accounts, [
     { user: USER, dex: '', answer: 1 },
     { user: USER, dex: 'xyz', answer: 2 },
   ]);
+  const expected = 'expected a pair of dex and state';
+  assert.deepEqual(
+    odd.map(({ message }) => message),
+    [
+      `clearinghouseStates[1]: got null, ${expected}`,
+      `clearinghouseStates[2]: got an array of 1, ${expected}`,
+      `clearinghouseStates[3]: got an array of 2, ${expected}`,
+    ],
+  );
 });
 
 test('a pushed message of another shape is refused', () => {
   mustRefuse(readPushedAccounts({}), 'shape', 'user: got nothing, expected text');
   mustRefuse(
-    readPushedAccounts({ user: USER, clearinghouseStates: [['']] }),
+    readPushedAccounts({ user: USER, clearinghouseStates: {} }),
     'shape',
-    'clearinghouseStates[0]: got an array of 1, expected a pair of dex and state',
+    'clearinghouseStates: got an object, expected an array',
   );
 });

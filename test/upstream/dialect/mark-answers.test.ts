@@ -36,7 +36,8 @@ function context(markPx: unknown) {
 }
 
 function entriesOf(reading: ReturnType<typeof readFastAssetCtxs>) {
-  const { prices, skipped } = mustRead(reading);
+  const { prices, skipped, odd } = mustRead(reading);
+  assert.deepEqual(odd, []);
   return { prices: Object.fromEntries(prices), skipped };
 }
 
@@ -77,6 +78,25 @@ test('contexts of all dexes are in the order of the markets, skipped ones includ
     prices: { ABC: 1_010_000, DEF: 1_020_000, 'xyz:GOLD': 40_005_000 },
     skipped: [],
   });
+});
+
+test('an element that is not the contexts of a dex is left out and named, the other dexes are read', () => {
+  const whole = ['', [context('101.0'), context('7.0'), context('102.0')]];
+  const ctxs = [null, whole, [''], 7, [null, []], { '': [] }, ['xyz', [context('4000.5')]]];
+  const { prices, skipped, odd } = mustRead(readAllDexsAssetCtxs({ ctxs }, directory));
+  assert.deepEqual([...prices.keys()], ['ABC', 'DEF', 'xyz:GOLD']);
+  assert.deepEqual(skipped, []);
+  const expected = 'expected a pair of a dex and its contexts';
+  assert.deepEqual(
+    odd.map(({ message }) => message),
+    [
+      `ctxs[0]: got null, ${expected}`,
+      `ctxs[2]: got an array of 1, ${expected}`,
+      `ctxs[3]: got 7, ${expected}`,
+      `ctxs[4]: got an array of 2, ${expected}`,
+      `ctxs[5]: got an object, ${expected}`,
+    ],
+  );
 });
 
 test('contexts of a dex whose markets have changed since are not guessed', () => {
@@ -144,8 +164,6 @@ test('messages of the wrong shape are refused', () => {
   mustRefuse(readFastAssetCtxs([], directory), 'shape', coins);
   const pairs = 'ctxs: got nothing, expected an array of dexes and contexts';
   mustRefuse(readAllDexsAssetCtxs({}, directory), 'shape', pairs);
-  const dex = 'ctxs: got an array of 1, expected pairs of a dex and its contexts';
-  mustRefuse(readAllDexsAssetCtxs({ ctxs: [['']] }, directory), 'shape', dex);
   const pair = 'answer: got null, expected a pair of meta and contexts';
   mustRefuse(readMetaAndAssetCtxs(null, '', directory), 'shape', pair);
 });

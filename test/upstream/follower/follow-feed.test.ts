@@ -554,6 +554,21 @@ test('a pushed state is recorded for the user that it names, and no other', asyn
   assert.equal(isAccountKnown(exchange.ledger, other, 0), false);
 });
 
+test('a state of all dexes is recorded although other elements of the message are odd', async (t) => {
+  const exchange = await follow(t);
+  const [user] = findTraders(exchange.truth);
+  await exchange.readItem(accountOf(user));
+  await exchange.advance(3_000);
+  const question = { type: 'clearinghouseState', user: formatAddress(user), dex: '' };
+  const state = exchange.answer(question);
+  const clearinghouseStates = [null, ['abc'], ['', state], [1, state]];
+  const data = { user: question.user, clearinghouseStates };
+  exchange.handler?.message('allDexsClearinghouseState', data);
+  await exchange.readItem(accountOf(user), 1_000);
+  assert.equal(accountTime(exchange.ledger, user, 0), state.time);
+  assert.equal(exchange.feed.status().counters.mismatches['clearinghouseStates'], 3);
+});
+
 test('trades are subscribed to in the markets that the upstream trades, not in those of the ledger', async (t) => {
   const markets = [market('FOREIGN'), market('BTC')];
   const ledger = partialLedger(...markets);

@@ -212,6 +212,29 @@ test('slow frames of another number of markets do not make the marks of that dex
   assert.ok(asked.every(({ question }) => question['dex'] === ''));
 });
 
+test('an odd element of a slow frame loses no dex, is counted, and has nothing asked for', async (t) => {
+  const exchange = connect(t);
+  await openSlow(exchange);
+  await exchange.start();
+  const pushOdd = async () => {
+    const data = slowFrame(exchange);
+    data.ctxs.unshift(null);
+    await exchange.advance(SLOW_MS);
+    exchange.handler?.message('allDexsAssetCtxs', data);
+  };
+  await pushOdd();
+  const before = exchange.countAsked(QUESTION);
+  for (let frame = 0; frame < 5; frame++) await pushOdd();
+  assert.equal(exchange.countAsked(QUESTION), before);
+  const { counters, isWell } = exchange.feed.status();
+  assert.equal(counters.mismatches['ctxs'], 6);
+  assert.equal(isWell, true);
+  const lines = exchange.log.filter((line) => line.includes('ctxs'));
+  const line =
+    'allDexsAssetCtxs: left out, ctxs[0]: got null, expected a pair of a dex and its contexts';
+  assert.deepEqual(lines, [line]);
+});
+
 test('with push switched off, marks are asked for at once, with one line in the log', async (t) => {
   const exchange = new FollowedExchange({ isPushOff: true, hasNoPush: false });
   t.after(() => exchange.stop());

@@ -215,6 +215,7 @@ export class MarkKeeper {
     for (const { name, reason } of reading.skipped) {
       audit.warnOnce(`${source}: ${name}: ${reason}`, `${source} ${name}`);
     }
+    audit.noteOdd(source, reading.odd);
     const isNewCoin = this.#unlisted.note(reading.unlisted);
     if (reading.areMarketsOld || isNewCoin) void this.#options.refreshMarkets();
     if (reading.prices.size > 0) pending.setPrices(reading.prices);

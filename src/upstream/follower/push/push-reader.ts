@@ -82,12 +82,14 @@ export class PushReader {
   }
 
   #takeAccounts(channel: string, data: unknown): void {
-    const named = readPushedAccounts(data);
-    if (named instanceof DialectError) {
-      this.#options.audit.noteMismatch(channel, named.mismatch);
+    const { audit } = this.#options;
+    const read = readPushedAccounts(data);
+    if (read instanceof DialectError) {
+      audit.noteMismatch(channel, read.mismatch);
       return;
     }
-    for (const { user, dex, answer } of named) this.#takeAccount(user, dex, answer);
+    audit.noteOdd(channel, read.odd);
+    for (const { user, dex, answer } of read.accounts) this.#takeAccount(user, dex, answer);
   }
 
   /** The message names the user, so no second read is necessary to know whose account it is. */
