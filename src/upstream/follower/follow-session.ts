@@ -18,6 +18,7 @@ import type { PushHandler } from '../client/push/upstream-push.ts';
 import type { AnswerAsker } from '../client/question-asker.ts';
 import type { UpstreamHealth, UpstreamLog } from '../client/upstream.ts';
 import { WaitingKeys } from '../client/waiting-keys.ts';
+import type { MarketDirectory } from '../dialect/market-directory.ts';
 import { AccountJudge } from './accounts/account-judge.ts';
 import { AccountReader } from './accounts/account-reader.ts';
 import { recordConfirmation } from './accounts/confirmations.ts';
@@ -130,7 +131,10 @@ export class FollowSession {
     this.#markets = new MarketKeeper({
       ...shared,
       readMarks: (dexes, directory) => this.#marks.readNew(dexes, directory),
-      updated: () => this.#subscriptions.update(),
+      updated: () => {
+        this.#cleanUp();
+        this.#subscriptions.update();
+      },
     });
     const listDexes = () => this.#dexes;
     const refreshMarkets = () => this.#markets.refresh();
@@ -252,8 +256,9 @@ export class FollowSession {
 
   noteInterest(interests: readonly Interest[]): void {
     const nowMs = this.#options.clock.nowMs();
+    const { directory } = this.pending;
     for (const { item, count } of interests) {
-      const watched = this.#watch(item);
+      const watched = isForeign(item, directory) ? undefined : this.#watch(item);
       if (watched !== undefined) this.#watchList.noteAsked(watched, count, nowMs);
     }
   }
@@ -340,7 +345,9 @@ export class FollowSession {
   }
 
   #cleanUp(): void {
-    this.#watchList.forget(this.#options.clock.nowMs());
+    const { directory } = this.pending;
+    const isReadable = (item: FollowedItem) => !isForeign(item, directory);
+    this.#watchList.forget(this.#options.clock.nowMs(), isReadable);
     this.#items.dropExpired();
     const coins = new Map([['', new Set<string>()]]);
     for (const watched of this.#watchList) {
@@ -392,6 +399,11 @@ function describeMode({ addresses, modes }: StateView, user: string, mode: strin
   const address = parseAddress(user);
   const recorded = address && modes.find(addresses.find(address));
   return recorded === mode ? [] : [{ type: 'accountMode', user, mode }];
+}
+
+/** Whether the account is on a dex of the ledger that this upstream does not have. */
+function isForeign(item: FollowedItem, { dexNames }: MarketDirectory): boolean {
+  return item.kind === 'account' && dexNames?.has(item.dex) === false;
 }
 
 function isNotRead({ outcome }: ItemOutcome): boolean {

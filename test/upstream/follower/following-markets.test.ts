@@ -174,6 +174,44 @@ test('two upstreams with different markets are followed one after the other on o
   assert.equal(codeOf(ledger, 'clearinghouseState', { user, dex: dex.name }), 'unknown_dex');
 });
 
+test('accounts on a dex that the upstream does not have are neither read nor subscribed to', async (t) => {
+  const first = new FollowedExchange();
+  await first.start();
+  const [{ name: dex }] = ask(first.ledger, 'perpDexs').slice(1);
+  const [user] = findTraders(first.truth);
+  for (const each of ['', dex]) {
+    assert.equal((await first.readItem(accountOf(user, each))).outcome, 'recorded');
+  }
+  await first.stop();
+  const { ledger, lines, clock } = first;
+  const simulator = otherExchange(first);
+  const settings = { usersMax: 5, sweepMs: 5_000 };
+  const second = new FollowedExchange({ ledger, lines, clock, simulator, settings });
+  t.after(() => second.stop());
+  second.fault = ({ type }, truth) => {
+    if (type === 'perpDexs') return [null];
+    return type === 'allPerpMetas' ? truth.slice(0, 1) : undefined;
+  };
+  const subscribed = new Set<unknown>();
+  const noteSubscribed = () => {
+    for (const one of second.subscriptions) {
+      if (one.type === 'clearinghouseState') subscribed.add(one['dex'] ?? '');
+    }
+  };
+  second.handler?.opened();
+  await second.start();
+  const countForeign = () => second.asked.filter(({ question }) => question['dex'] === dex).length;
+  const before = countForeign();
+  for (let count = 0; count < 30; count++) {
+    second.feed.noteInterest([{ item: accountOf(user, dex), count: 1, keyId: 'a' }]);
+    await second.advance(1_000);
+    noteSubscribed();
+  }
+  assert.deepEqual([...subscribed], ['']);
+  assert.equal(countForeign() - before, 0);
+  assert.equal(second.feed.status().followed, 1);
+});
+
 /** As far as the first one, with the markets of another seed. */
 function otherExchange({ simulator }: FollowedExchange) {
   const other = createSimulator({ seed: 'another exchange', accounts: 20 });

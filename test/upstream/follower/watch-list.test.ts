@@ -113,7 +113,7 @@ test('what nobody asks for is forgotten, but not while it is being read', () => 
   const read = watch(list, 'b');
   read.readReason = 'trade';
   list.noteAsked(watch(list, 'c'), 1, 1_000);
-  list.forget(HOUR_MS + 500);
+  list.forget(HOUR_MS + 500, () => true);
   assert.deepEqual(
     [...list].map(({ item }) => item.user[2]),
     ['b', 'c'],

@@ -270,11 +270,12 @@ export class WatchList {
     if (readTime === 0 && !isUnrecorded) this.#watched.delete(key);
   }
 
-  /** Drops items that no client has asked for within `forgetMs`. */
-  forget(nowMs: number): void {
-    for (const { key, askedMs, readReason } of this.#watched.values()) {
+  /** Drops items that no client has asked for within `forgetMs`, and items that cannot be read. */
+  forget(nowMs: number, isReadable: (item: FollowedItem) => boolean): void {
+    for (const { key, item, askedMs, readReason } of this.#watched.values()) {
       const isBeingRead = readReason !== undefined;
-      if (!isBeingRead && nowMs - askedMs > this.#options.forgetMs) this.#watched.delete(key);
+      const isWanted = nowMs - askedMs <= this.#options.forgetMs && isReadable(item);
+      if (!isBeingRead && !isWanted) this.#watched.delete(key);
     }
   }
 

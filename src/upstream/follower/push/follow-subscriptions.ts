@@ -16,6 +16,8 @@ const TRIAL_MS = 3_000;
 /** Used in place of a coin for refusals, while it is not known whether the upstream has trades. */
 const ANY = '';
 
+const FIRST_DEX: ReadonlySet<string> = new Set(['']);
+
 /** The part of the push connection that is used here. */
 export interface FollowPush {
   /** The subscriptions that the upstream does not accept. */
@@ -126,12 +128,17 @@ export class FollowSubscriptions {
     ]);
   }
 
+  /**
+   * Only on dexes that the upstream has: those of the ledger may be of an earlier upstream. The first
+   * dex has the same name everywhere.
+   */
   #listUsers(): UpstreamSubscription[] {
-    const { watchList, usersMax, clock } = this.#options;
+    const { watchList, usersMax, clock, pending } = this.#options;
+    const { dexNames = FIRST_DEX } = pending.directory;
     const users = new Set(watchList.chooseUsers(usersMax, clock.nowMs()));
     const subscriptions: UpstreamSubscription[] = [];
     for (const { item } of watchList) {
-      if (item.kind !== 'account' || !users.has(item.user)) continue;
+      if (item.kind !== 'account' || !users.has(item.user) || !dexNames.has(item.dex)) continue;
       const { user, dex } = item;
       const type = 'clearinghouseState';
       subscriptions.push(dex === '' ? { type, user } : { type, user, dex });
