@@ -226,9 +226,9 @@ test('an odd element of a slow frame loses no dex, is counted, and has nothing a
   const before = exchange.countAsked(QUESTION);
   for (let frame = 0; frame < 5; frame++) await pushOdd();
   assert.equal(exchange.countAsked(QUESTION), before);
-  const { counters, isWell } = exchange.feed.status();
+  const { counters, isHealthy } = exchange.feed.status();
   assert.equal(counters.mismatches['ctxs'], 6);
-  assert.equal(isWell, true);
+  assert.equal(isHealthy, true);
   const lines = exchange.log.filter((line) => line.includes('ctxs'));
   const line =
     'allDexsAssetCtxs: left out, ctxs[0]: got null, expected a pair of a dex and its contexts';
