@@ -72,8 +72,8 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/types/batch-clearinghouse-states.ts USERS_MAX'],
     ['count', 'info/types/batch-clearinghouse-states.ts USERS_ON_ALL_DEXES_MAX'],
   ],
-  'answer about many accounts that blocks keep interrupting': [
-    ['bytes', 'http/answering/long-answers.ts ONE_GO_BYTES_MAX'],
+  'attempts at an answer about many accounts that blocks interrupt': [
+    ['count', 'http/answering/long-answers.ts ATTEMPTS_MAX'],
   ],
   'answers about many accounts that wait': [
     ['count', 'http/answering/long-answers.ts WAITING_MAX'],

@@ -75,6 +75,31 @@ test('an answer that was begun again and again, because it is too long, is charg
   }
 });
 
+test('work that blocks made useless is charged on top of the weight, also if the answer is refused', async (context) => {
+  const outcomes = [
+    undefined,
+    new CancelledAnswer(new RequestError('overloaded', 'interrupted'), Number.POSITIVE_INFINITY),
+  ];
+  for (const outcome of outcomes) {
+    const ask = await startWithBudget(context, 2 * WEIGHT);
+    const { write } = LongAnswers.prototype;
+    context.mock.method(
+      LongAnswers.prototype,
+      'write',
+      async function interrupted(
+        this: LongAnswers,
+        ...[question, upstream, requester]: Parameters<typeof write>
+      ) {
+        requester.pay(WEIGHT / 2);
+        return outcome ?? write.call(this, question, upstream, requester);
+      },
+    );
+    const { status, remaining } = await ask(BATCH);
+    assert.deepEqual([status, remaining], [outcome === undefined ? 200 : 503, String(WEIGHT / 2)]);
+    context.mock.restoreAll();
+  }
+});
+
 for (const [what, question, workedMs, left] of [
   ['now', BATCH, 10, WEIGHT - 400],
   ['in the past', { ...BATCH, atHeight: 1 }, 10, WEIGHT - 400],

@@ -1,14 +1,10 @@
 /** Long answers are written in slices, each from one height, whatever blocks arrive meanwhile. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatAddress } from '../../src/exact/address.ts';
-import {
-  Cancellation,
-  CancelledAnswer,
-  type Requester,
-} from '../../src/http/answering/cancellation.ts';
+import { Cancellation, CancelledAnswer } from '../../src/http/answering/cancellation.ts';
 import { Turns } from '../../src/http/answering/limits/turns.ts';
 import { UnsentBytes } from '../../src/http/answering/limits/unsent-bytes.ts';
 import {
@@ -17,6 +13,7 @@ import {
   LongAnswers,
   type LongOutcome,
   type LongQuestion,
+  type LongRequester,
 } from '../../src/http/answering/long-answers.ts';
 import type { Question } from '../../src/info/question.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
@@ -27,9 +24,15 @@ import type { StateView } from '../../src/state/state.ts';
 import { LONG_ONLY } from '../scale.ts';
 
 const ACCOUNTS = 1000;
-const REQUESTER: Requester = { keyId: 'key', cancellation: new Cancellation() };
+const REQUESTER: LongRequester = {
+  keyId: 'key',
+  cancellation: new Cancellation(),
+  pay: () => undefined,
+};
 /** Not a pause between two slices. */
 const DEADLINE_MS = 30_000;
+/** How long a block waits for the last attempt. */
+const LAST_WAIT_MS = 250;
 const ANSWERS = 12;
 
 const simulator = createSimulator({ seed: 'long answers', accounts: ACCOUNTS });
@@ -57,58 +60,139 @@ function createLongAnswers(readState: () => StateView | undefined = () => state)
   return { slices, turns, answers: new LongAnswers({ turns, unsent, readState, worked }) };
 }
 
-test('an answer is of one height, even if a block comes at every turn', async () => {
+/** Blocks wait in vain for every attempt but the last one, however fast the machine is. */
+function failFirstWaits(mock: TestContext['mock']): void {
+  mock.method(globalThis, 'setTimeout', (wake: () => void, ms: number) => {
+    if (ms < LAST_WAIT_MS) setImmediate(wake);
+    return { unref: () => undefined };
+  });
+}
+
+test('an answer is of one height, even if a block comes at every turn', async ({ mock }) => {
+  failFirstWaits(mock);
   const question = askFor(users);
   const { answers, slices } = createLongAnswers();
   const texts = new Map([[state.height, question.answer(state)]]);
   const writing = Promise.all(
     Array.from({ length: ANSWERS }, () => answers.write(question, undefined, REQUESTER)),
   );
+  await applyBlocks(writing, async () => {
+    await answers.untilWritten();
+    simulator.next();
+    texts.set(state.height, question.answer(state));
+  });
+  const heights = new Set<number>();
+  for (const answer of await writing) {
+    assert.ok(isWritten(answer));
+    assert.equal(answer.bytes.toString(), texts.get(answer.height));
+    heights.add(answer.height);
+  }
+  assert.equal(heights.size, ANSWERS);
+  assert.ok(slices.length > ANSWERS, `${slices.length} slices`);
+});
+
+/** Applies a block at every turn, until the answers are written. */
+async function applyBlocks(writing: Promise<unknown>, apply: () => Promise<void>): Promise<void> {
   let isOver = false;
   void writing.then(() => {
     isOver = true;
   });
   while (!isOver) {
     await nextTurn();
-    simulator.next();
-    texts.set(state.height, question.answer(state));
+    await apply();
   }
-  for (const answer of await writing) {
-    assert.ok(isWritten(answer));
-    assert.equal(answer.bytes.toString(), texts.get(answer.height));
-  }
-  assert.ok(slices.length > ANSWERS, `${slices.length} slices`);
-});
+}
 
-/** An answer of 16 MiB, as of accounts with hundreds of positions. */
-function askForMuch(): LongQuestion {
-  return Object.assign(askFor(users), {
-    *writePieces(out: AnswerWriter) {
+/** Most pieces that are written in a slice; to be read when the answer is complete. */
+function watchSlices(turns: Turns, pieces: readonly unknown[]): { longest: number } {
+  const watch = { longest: 0 };
+  let before = 0;
+  turns.answerFirst(() => {
+    watch.longest = Math.max(watch.longest, pieces.length - before);
+    before = pieces.length;
+  });
+  return watch;
+}
+
+/** Each look at the clock takes so long, so that slices are as long as it says, on any machine. */
+function mockClock(mock: TestContext['mock'], lookMs: number): void {
+  let nowMs = 0;
+  mock.method(performance, 'now', () => (nowMs += lookMs));
+}
+
+/** An answer of 16 MiB, as of accounts with hundreds of positions, and the heights of the pieces written so far. */
+function askNoting(): { question: LongQuestion; pieces: number[] } {
+  const pieces: number[] = [];
+  const question = Object.assign(askFor(users), {
+    *writePieces(out: AnswerWriter, { height }: StateView) {
       for (let piece = 0; piece < 1024; piece++) {
         out.long('x'.repeat(16 << 10));
-        yield;
+        pieces.push(height);
+        yield 0;
       }
     },
   });
+  return { question, pieces };
 }
 
-test('a very long answer is refused if blocks come faster, and does not hold up everybody', async () => {
-  const { answers } = createLongAnswers();
-  let outcome: unknown;
-  void answers.write(askForMuch(), undefined, REQUESTER).then((answer) => {
-    outcome = answer;
-  });
-  while (outcome === undefined) {
-    await nextTurn();
-    simulator.next();
-  }
+test('an answer that each block interrupts is refused in the end, and never written without a pause', async ({
+  mock,
+}) => {
+  mockClock(mock, 0.1);
+  const { answers, turns } = createLongAnswers();
+  const { question, pieces } = askNoting();
+  const slices = watchSlices(turns, pieces);
+  const writing = answers.write(question, undefined, REQUESTER);
+  await applyBlocks(writing, async () => void simulator.next());
+  const outcome = await writing;
   assert.ok(outcome instanceof CancelledAnswer);
   assert.equal(outcome.workedOff(1000), 1000);
   assert.equal(outcome.refusal.code, 'overloaded');
-  assert.match(
+  assert.equal(
     outcome.refusal.message,
-    /^users: .* more than 8388608 bytes .* expected fewer users$/,
+    'users: new blocks have interrupted the answer 4 times, expected fewer users',
   );
+  assert.equal(new Set(pieces).size, 4);
+  assert.ok(slices.longest <= 3, `${slices.longest} pieces in a quarter of a millisecond`);
+  // The next answer is written in the same way.
+  assert.ok(isWritten(await answers.write(askFor(users), undefined, REQUESTER)));
+});
+
+test('while a block waits for the last attempt, slices are longer, but not long', async ({
+  mock,
+}) => {
+  failFirstWaits(mock);
+  mockClock(mock, 0.1);
+  const { answers, turns } = createLongAnswers();
+  const { question, pieces } = askNoting();
+  const slices = watchSlices(turns, pieces);
+  const writing = answers.write(question, undefined, REQUESTER);
+  await applyBlocks(writing, async () => {
+    await answers.untilWritten();
+    simulator.next();
+  });
+  assert.ok(isWritten(await writing));
+  assert.equal(new Set(pieces).size, 4);
+  assert.ok(slices.longest > 15 && slices.longest <= 20, `${slices.longest} pieces in 2 ms`);
+});
+
+test('attempts that blocks have interrupted are free up to the weight, and charged beyond', async ({
+  mock,
+}) => {
+  const { answers } = createLongAnswers();
+  const { question, pieces } = askNoting();
+  assert.equal(question.weight, 2000);
+  // A look at the clock takes as long as work of weight 1,000. A slice has three looks, and two are counted.
+  mockClock(mock, 25);
+  const surcharges: number[] = [];
+  const pay = (surcharge: number) => surcharges.push(surcharge);
+  const writing = answers.write(question, undefined, { ...REQUESTER, pay });
+  await applyBlocks(writing, async () => {
+    if (pieces.length < 3) simulator.next();
+  });
+  assert.ok(isWritten(await writing));
+  assert.deepEqual(new Set(pieces.slice(0, 3)).size, 3);
+  assert.deepEqual(surcharges, [2000]);
 });
 
 test('blocks wait longer for an answer that they have spoiled three times', async ({ mock }) => {
@@ -118,7 +202,7 @@ test('blocks wait longer for an answer that they have spoiled three times', asyn
     return { unref: () => undefined };
   });
   const { answers, slices } = createLongAnswers();
-  const writing = answers.write(askForMuch(), undefined, REQUESTER);
+  const writing = answers.write(askNoting().question, undefined, REQUESTER);
   for (let attempt = 1; attempt <= 4; attempt++) {
     const before = slices.length;
     while (slices.length === before) await nextTurn();
@@ -214,9 +298,7 @@ test('while others ask there is a pause between slices, else there is none', asy
 test('slices are longer while nobody else asks, and short again when somebody does', async ({
   mock,
 }) => {
-  // Each look at the clock takes a tenth of a millisecond: slices are as long as it says, on any machine.
-  let nowMs = 0;
-  mock.method(performance, 'now', () => (nowMs += 0.1));
+  mockClock(mock, 0.1);
   const { answers, turns, slices } = createLongAnswers();
   turns.answerFirst(() => {
     if (slices.length === 50) turns.answeredCount++;
@@ -338,8 +420,8 @@ test('between two pauses are few accounts, on one dex and on all', () => {
 test('an answer that is given up is written no further, and its bytes serve the next', async () => {
   const { answers, slices } = createLongAnswers();
   const cancellation = new Cancellation();
-  const given = [askForMuch(), askFor(users)].map((question) =>
-    answers.write(question, undefined, { keyId: 'key', cancellation }),
+  const given = [askNoting().question, askFor(users)].map((question) =>
+    answers.write(question, undefined, { ...REQUESTER, cancellation }),
   );
   const next = answers.write(askFor(users), undefined, REQUESTER);
   while (slices.length === 0) await nextTurn();
@@ -352,7 +434,7 @@ test('an answer that is given up is written no further, and its bytes serve the 
   const answer = await next;
   assert.ok(isWritten(answer));
   assert.equal(answer.bytes.toString(), askFor(users).answer(state));
-  const late = await answers.write(askFor(users), undefined, { keyId: 'key', cancellation });
+  const late = await answers.write(askFor(users), undefined, { ...REQUESTER, cancellation });
   assert.ok(late instanceof CancelledAnswer);
   assert.equal(late.workedOff(2000), 0);
 });

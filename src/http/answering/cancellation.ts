@@ -113,9 +113,14 @@ export class CancelledAnswer {
 
   /** The part of the weight that pays for the work that was done. */
   workedOff(weight: number): number {
-    return Math.min(weight, this.#workedMs / MS_PER_WEIGHT);
+    return Math.min(weight, weighWork(this.#workedMs));
   }
 }
 
 /** The work on an ordinary question takes this time for each unit of the question's weight. */
 const MS_PER_WEIGHT = 0.025;
+
+/** The weight that pays for so much work. */
+export function weighWork(workedMs: number): number {
+  return workedMs / MS_PER_WEIGHT;
+}

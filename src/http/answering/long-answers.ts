@@ -11,7 +11,7 @@ import type { UpstreamAnswers } from '../../info/upstream-answers.ts';
 import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 import { type Slice, SliceLoop } from '../../timing/slices.ts';
-import { CancelledAnswer, type Requester } from './cancellation.ts';
+import { CancelledAnswer, type Requester, weighWork } from './cancellation.ts';
 import { InFlightLimit } from './limits/in-flight-limit.ts';
 import { RoundRobin } from './limits/round-robin.ts';
 import type { Turns } from './limits/turns.ts';
@@ -48,7 +48,7 @@ const SLICE_ALONE_MS = 1;
 const ALONE_SLICES = 40;
 /** Maximum time that a block waits for an answer that is being written. The block would force a new attempt. */
 const BLOCK_WAITS_MS_MAX = 25;
-/** Maximum time that a block waits if the next attempt would be the last one. */
+/** Maximum time that a block waits for the last attempt. */
 const BLOCK_WAITS_LONGER_MS_MAX = 250;
 /**
  * Maximum number of buffers that are reused for later answers. Without reuse, allocating megabytes for each
@@ -59,18 +59,33 @@ const SPARE_MAX = 8;
 /** Maximum number of waiting answers, which are some seconds of work; in total, and of one key. */
 const WAITING_MAX = 256;
 const KEY_WAITING_MAX = 32;
-/** Maximum number of attempts. The last attempt is written without a pause, and all other requests wait. */
-const ATTEMPTS_MAX = 5;
-/** Maximum length of an answer that is written without a pause: about ten milliseconds of work. */
-const ONE_GO_BYTES_MAX = 8 << 20;
+/** Maximum number of attempts. A block that comes after the long wait for the last attempt ends the answer. */
+const ATTEMPTS_MAX = 4;
+/** Length of a slice while a block waits for the last attempt: other requests come less often than otherwise. */
+const SLICE_LAST_MS = 2;
+
+const INTERRUPTED = new RequestError(
+  'overloaded',
+  `users: new blocks have interrupted the answer ${ATTEMPTS_MAX} times, expected fewer users`,
+  'users',
+);
+
+/** Who asked for a long answer, and pays for it. */
+export interface LongRequester extends Requester {
+  /** Charges a weight on top of the weight of the question. */
+  pay(surcharge: number): void;
+}
 
 /** An answer that waits for its turn, or is being written. */
 interface Job {
   readonly keyId: string;
   readonly question: LongQuestion;
   readonly upstreamAnswers: UpstreamAnswers | undefined;
+  readonly pay: LongRequester['pay'];
   attempts: number;
   workedMs: number;
+  /** What was charged on top for attempts that were thrown away. */
+  surcharge: number;
   /** Undefined while the job waits, so that a waiting job needs no memory. */
   draft: Draft | undefined;
   resolve(outcome: LongOutcome): void;
@@ -106,7 +121,7 @@ export class LongAnswers {
   /** The job whose answer is being written. */
   #current: Job | undefined;
   readonly #slices = new SliceLoop({
-    sliceMs: () => (this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS),
+    sliceMs: () => this.#chooseSliceMs(),
     step: (slice) => this.#writeNext(slice),
     hasMore: () => this.#current !== undefined || !this.#waiting.isEmpty,
     worked: (seconds) => this.#options.worked(seconds),
@@ -132,15 +147,15 @@ export class LongAnswers {
   write(
     question: LongQuestion,
     upstreamAnswers: UpstreamAnswers | undefined,
-    { keyId, cancellation }: Requester,
+    { keyId, cancellation, pay }: LongRequester,
   ): Promise<LongOutcome> {
     const { refusal } = cancellation;
     if (refusal !== undefined) return Promise.resolve(new CancelledAnswer(refusal, 0));
     this.#inFlight.take(keyId);
     let stop: () => void = () => undefined;
     const writing = new Promise<LongOutcome>((resolve, reject) => {
-      const begun = { attempts: 0, workedMs: 0, draft: undefined };
-      const job = { keyId, question, upstreamAnswers, ...begun, resolve, reject };
+      const begun = { attempts: 0, workedMs: 0, surcharge: 0, draft: undefined };
+      const job = { keyId, question, upstreamAnswers, pay, ...begun, resolve, reject };
       stop = cancellation.addWithDeadline((reason) => this.#cancel(job, reason));
       this.#waiting.add(job);
       this.#slices.start();
@@ -171,6 +186,12 @@ export class LongAnswers {
     else turns.doLater(run);
   }
 
+  #chooseSliceMs(): number {
+    const isLast = this.#current?.attempts === ATTEMPTS_MAX;
+    if (isLast && this.#waiters.length > 0) return SLICE_LAST_MS;
+    return this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS;
+  }
+
   /** Pauses for other requests only during the first attempt of an answer, and not while a block waits. */
   #isPauseDue(): boolean {
     const isAlone = this.#aloneSlices > 0;
@@ -181,8 +202,8 @@ export class LongAnswers {
   untilWritten(): Promise<void> | undefined {
     const job = this.#current;
     if (job?.draft === undefined) return undefined;
-    const isLastButOne = job.attempts === ATTEMPTS_MAX - 1;
-    const waitMsMax = isLastButOne ? BLOCK_WAITS_LONGER_MS_MAX : BLOCK_WAITS_MS_MAX;
+    const isLast = job.attempts === ATTEMPTS_MAX;
+    const waitMsMax = isLast ? BLOCK_WAITS_LONGER_MS_MAX : BLOCK_WAITS_MS_MAX;
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, waitMsMax);
       this.#waiters.push(() => {
@@ -232,16 +253,15 @@ export class LongAnswers {
     }
     const unsent = job.draft === undefined ? this.#options.unsent.findOverload() : undefined;
     if (unsent !== undefined) throw unsent;
-    const { out, steps } = this.#draftOf(job, state);
-    const isInOneGo = job.attempts === ATTEMPTS_MAX;
+    const draft = this.#draftOf(job, state);
+    if (draft === undefined) {
+      // The attempts took more work than the weight of the answer pays for, so nothing is refunded.
+      job.resolve(new CancelledAnswer(INTERRUPTED, Number.POSITIVE_INFINITY));
+      return true;
+    }
+    const { out, steps } = draft;
     while (steps.next().done !== true) {
-      const excess = isInOneGo ? findOverlength(out) : undefined;
-      if (excess !== undefined) {
-        // The answer was started several times, which took more work than the weight of the answer.
-        job.resolve(new CancelledAnswer(excess, Number.POSITIVE_INFINITY));
-        return true;
-      }
-      if (!isInOneGo && slice.isOver) return false;
+      if (slice.isOver) return false;
     }
     const { height, time } = state;
     job.resolve({ height, time, ...this.#handOut(out) });
@@ -260,11 +280,19 @@ export class LongAnswers {
     };
   }
 
-  /** The draft of the answer at this height. An older draft is thrown away, and a new attempt starts. */
-  #draftOf(job: Job, state: StateView): Draft {
-    if (job.draft?.height === state.height) return job.draft;
-    const { question, upstreamAnswers } = job;
-    const out = job.draft?.out ?? this.#spare.pop() ?? new AnswerWriter(question.bytesExpected);
+  /**
+   * The draft of the answer at this height. An older draft is thrown away, and a new attempt starts; undefined
+   * if that was the last attempt.
+   */
+  #draftOf(job: Job, state: StateView): Draft | undefined {
+    const { draft: earlier, question, upstreamAnswers } = job;
+    if (earlier?.height === state.height) return earlier;
+    chargeEarlierAttempts(job);
+    if (job.attempts === ATTEMPTS_MAX) {
+      if (earlier !== undefined) this.#keepSpare(earlier.out);
+      return undefined;
+    }
+    const out = earlier?.out ?? this.#spare.pop() ?? new AnswerWriter(question.bytesExpected);
     out.moveTo(0);
     const steps = question.writePieces(out, state, upstreamAnswers);
     job.attempts += 1;
@@ -279,11 +307,13 @@ export class LongAnswers {
   }
 }
 
-/** The refusal of an answer that is too long to be written without a pause; undefined if it is short enough. */
-function findOverlength({ length }: AnswerWriter): RequestError | undefined {
-  if (length <= ONE_GO_BYTES_MAX) return undefined;
-  const message =
-    `users: the answer has more than ${ONE_GO_BYTES_MAX} bytes and takes longer to write than the ` +
-    'time between blocks, expected fewer users';
-  return new RequestError('overloaded', message, 'users');
+/**
+ * Blocks are no fault of the client, so the attempts before the last one are free up to the weight of the
+ * question. What they took beyond that is charged.
+ */
+function chargeEarlierAttempts(job: Job): void {
+  const due = weighWork(job.workedMs) - job.question.weight - job.surcharge;
+  if (due <= 0) return;
+  job.surcharge += due;
+  job.pay(due);
 }

@@ -126,7 +126,8 @@ export class PresentAnswers {
     const shortage = longAnswers.findShortage(key.id);
     if (shortage !== undefined) return work.refuse(shortage, request);
     const charged = work.charge(request);
-    const requester = { keyId: key.id, cancellation: client.cancellation };
+    const pay = (surcharge: number) => charged.payment.add(surcharge);
+    const requester = { keyId: key.id, cancellation: client.cancellation, pay };
     return work.finish(
       charged,
       longAnswers.write(question, request.upstreamAnswers, requester),
