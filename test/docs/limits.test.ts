@@ -127,6 +127,9 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_MAX'],
     ['perMs', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_PER_MS'],
   ],
+  'messages that were read while the key has to wait for its pace of refusals': [
+    ['bytes', 'http/push/held-messages.ts HELD_BYTES_MAX'],
+  ],
   'posts whose answer is pending': [['count', 'http/push/connection.ts POSTS_IN_FLIGHT_MAX']],
   'length of a refused frame that its error repeats': [
     ['count', 'http/push/error-frames.ts ECHO_LENGTH_MAX'],

@@ -7,6 +7,7 @@
 
 import type { Logger } from 'pino';
 import type { Admission } from '../../access/admission.ts';
+import type { Allowance } from '../../access/budgets.ts';
 import type { Key } from '../../access/keys.ts';
 import type { Prepayment } from '../../access/prepayment.ts';
 import type {
@@ -23,12 +24,18 @@ import type { RawHead } from '../message/request-head.ts';
 import type { HttpSettings } from '../settings.ts';
 import { AccountReads, type AccountReadsParts } from './account-reads.ts';
 import { AnswerFailure, describeFailure } from './answer-failure.ts';
+import type { Cancellation } from './cancellation.ts';
 import { type AdmittedRequest, ChargedWork } from './charged-work.ts';
 import type { RequestCounters, WorkCounters } from './counters.ts';
 import { Forwarding, type ForwardingParts } from './forwarding.ts';
 import { LengthWeights } from './limits/length-weights.ts';
 import { RateLimitedLog } from './limits/rate-limited-log.ts';
-import { isUnpaid, RefusalRateLimit } from './limits/refusal-rate-limit.ts';
+import {
+  type HandledFrame,
+  isFrameUnpaid,
+  isUnpaid,
+  RefusalRateLimit,
+} from './limits/refusal-rate-limit.ts';
 import { Turns } from './limits/turns.ts';
 import { UnsentBytes } from './limits/unsent-bytes.ts';
 import { LongAnswers } from './long-answers.ts';
@@ -347,8 +354,21 @@ export class Answers {
   }
 
   /** Charges a refusal to the key's budget. */
-  chargeRefusal(key: Key, refusal: RequestError): void {
-    this.#refusals.charge(key, refusal);
+  chargeRefusal(key: Key, refusal: RequestError): Allowance | undefined {
+    return this.#refusals.charge(key, refusal);
+  }
+
+  /**
+   * If the key did not pay for a frame, frames count as refusals do. Undefined if the next frame of the connection
+   * may be handled now, otherwise a promise that resolves when it may.
+   */
+  limitFrames(
+    frame: HandledFrame,
+    secretHash: string,
+    cancellation: Cancellation,
+  ): Promise<void> | undefined {
+    if (!isFrameUnpaid(frame)) return undefined;
+    return this.#refusalRateLimit.waitForTurn(secretHash, cancellation);
   }
 
   /**

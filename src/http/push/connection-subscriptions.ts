@@ -14,6 +14,7 @@ import type { StateView } from '../../state/state.ts';
 import type { AccountReadResult } from '../answering/account-reads.ts';
 import type { Answers } from '../answering/answers.ts';
 import type { Cancellation } from '../answering/cancellation.ts';
+import type { HandledFrame } from '../answering/limits/refusal-rate-limit.ts';
 import type { FrameWriter } from '../transport/websocket/frame-writer.ts';
 import type { Outbox } from '../transport/websocket/outbox.ts';
 import { formatAlready, formatSubscriptionError } from './error-frames.ts';
@@ -50,6 +51,8 @@ interface Connection {
   /** Time between two states of a subscription. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
+  /** Called with each frame that may be unpaid. The next frame may then have to wait. */
+  limitFrames(frame: HandledFrame): void;
   /** Called with an unexpected error. */
   fail(error: unknown): void;
 }
@@ -107,19 +110,23 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   }
 
   /** Sends the refusal that the work returns or throws. */
-  #attempt(frame: SubscriptionFrame, key: Key, work: () => RequestError | undefined): void {
-    try {
-      const refusal = work();
-      if (refusal !== undefined) this.#refuse(refusal, frame, key);
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      this.#refuse(error, frame, key);
-    }
+  #attempt(
+    frame: SubscriptionFrame,
+    key: Key,
+    work: () => RequestError | undefined,
+    isLate = false,
+  ): void {
+    const refusal = returnRefusal(work);
+    if (refusal === undefined) return;
+    const allowance = this.#context.answers.chargeRefusal(key, refusal);
+    this.#connection.outbox.send(formatSubscriptionError(refusal, frame));
+    this.#connection.limitFrames({ refusal, allowance, isLate });
   }
 
-  #refuse(refusal: RequestError, frame: SubscriptionFrame, key: Key): void {
-    this.#context.answers.chargeRefusal(key, refusal);
-    this.#connection.outbox.send(formatSubscriptionError(refusal, frame));
+  /** Charges a frame that asks nothing. */
+  #chargeFrame(key: Key): void {
+    const allowance = this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
+    this.#connection.limitFrames({ allowance });
   }
 
   #subscribe(frame: SubscriptionFrame, key: Key): RequestError | undefined {
@@ -127,7 +134,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const question = parseSubscription(frame.subscription);
     const name = formatSubscription(question);
     if (this.#open.has(name) || this.#pending.has(name)) {
-      admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
+      this.#chargeFrame(key);
       this.#connection.outbox.send(formatAlready('subscribe', name));
       return undefined;
     }
@@ -163,13 +170,14 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const { answers, admission } = this.#context;
     const key = admission.findKey(this.#connection.secretHash);
     if (this.#dropPending(formatSubscription(question)) && key !== undefined) {
-      this.#attempt(frame, key, () => {
+      const open = () => {
         const state = answers.admitSubscription(question);
         if (state instanceof RequestError) return state;
         this.#add({ question, state, upstreamAnswers: read.upstreamAnswers });
         payment.keep();
         return undefined;
-      });
+      };
+      this.#attempt(frame, key, open, true);
     }
     payment.isDone = read.wasAsked;
     payment.giveBack();
@@ -203,7 +211,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   #unsubscribe(asked: unknown, key: Key): undefined {
     const { outbox } = this.#connection;
     const name = formatSubscription(parseSubscription(asked));
-    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
+    this.#chargeFrame(key);
     const subscription = this.#open.get(name);
     if (subscription === undefined && !this.#dropPending(name)) {
       outbox.send(formatAlready('unsubscribe', name));
@@ -290,5 +298,15 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const end = this.#composedEnd;
     if (end > start) outbox.sendFrames(frames, start, end);
     return this.stale.first !== undefined && !outbox.hasUnread;
+  }
+}
+
+/** The refusal that the work returns or throws. */
+function returnRefusal(work: () => RequestError | undefined): RequestError | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return error;
   }
 }

@@ -11,6 +11,7 @@ import type { Key } from '../../access/keys.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { Cancellation, CLIENT_GONE, STOPPING } from '../answering/cancellation.ts';
 import type { PushCounters } from '../answering/counters.ts';
+import type { HandledFrame } from '../answering/limits/refusal-rate-limit.ts';
 import { headOfPost, type QuestionHead } from '../answering/question-head.ts';
 import { JsonSource } from '../answering/question-source.ts';
 import type { RequestingClient } from '../answering/requesting-client.ts';
@@ -26,6 +27,7 @@ import {
 } from './connection-subscriptions.ts';
 import { describeRefusal, formatError } from './error-frames.ts';
 import { type Frame, FrameError, findPostId, formatAnswer, PONG, parseFrame } from './frames.ts';
+import { HeldMessages } from './held-messages.ts';
 
 /** Maximum number of posts of a connection that wait for their answers. */
 const POSTS_IN_FLIGHT_MAX = 100;
@@ -69,6 +71,7 @@ export class PushConnection {
   readonly cancellation = new Cancellation();
   readonly #client: RequestingClient = { probeCount: 0, cancellation: this.cancellation };
   readonly #subscriptions: ConnectionSubscriptions;
+  readonly #messages: HeldMessages;
   #postsInFlight = 0;
   /** When the client last sent anything. */
   heardMs = performance.now();
@@ -83,6 +86,12 @@ export class PushConnection {
     this.#context = context;
     this.#subscriptions = new ConnectionSubscriptions(this, context);
     this.incoming = new IncomingFrames(stream);
+    this.#messages = new HeldMessages({
+      socket,
+      handle: (bytes) => this.#receiveNext(bytes),
+      overflowed: () => context.closeForViolation(this, 'too many messages without a budget'),
+      failed: (error) => this.fail(error),
+    });
     const { backlogBytesMax: bytesMax, pingMs } = context;
     this.outbox = new Outbox({
       socket,
@@ -114,6 +123,17 @@ export class PushConnection {
 
   receive(bytes: Buffer): void {
     this.heardMs = performance.now();
+    this.#messages.receive(bytes);
+  }
+
+  /** Called with each frame that may be unpaid. If the key has to wait, the connection is not read until then. */
+  limitFrames(frame: HandledFrame): void {
+    const { answers } = this.#context;
+    const turn = answers.limitFrames(frame, this.secretHash, this.cancellation);
+    if (turn !== undefined) this.#messages.holdUntil(turn);
+  }
+
+  #receiveNext(bytes: Buffer): void {
     const key = this.#context.admission.findKey(this.secretHash);
     if (key === undefined) {
       this.socket.close(POLICY_VIOLATION, UNKNOWN_KEY.message);
@@ -122,6 +142,7 @@ export class PushConnection {
     const spent = this.#context.answers.lengthWeights.findSpentBudget(key, bytes.length);
     if (spent !== undefined) {
       this.#refuseUnread(bytes, spent);
+      this.limitFrames({ refusal: spent, allowance: undefined });
       return;
     }
     try {
@@ -150,14 +171,17 @@ export class PushConnection {
 
   /** Answers even if the budget is spent, because without a pong the client would reconnect. */
   #answerPing(key: Key): void {
-    this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
+    const allowance = this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
+    this.limitFrames({ allowance });
   }
 
   #refuse(error: unknown, key: Key, length: number): void {
     if (!(error instanceof FrameError)) throw error;
-    this.#context.admission.chargeWhatIsLeft(key, weighLength(length));
-    this.outbox.send(formatError(error.refusal, error.message, error.postId));
+    const { refusal, message, postId } = error;
+    const allowance = this.#context.admission.chargeWhatIsLeft(key, weighLength(length));
+    this.outbox.send(formatError(refusal, message, postId));
+    this.limitFrames({ refusal, allowance });
   }
 
   #answer({ id, question }: PostFrame, length: number): void {

@@ -4,7 +4,8 @@
  * number of refusals in an interval; further refusals, and their connections, wait for the next interval.
  */
 
-import type { RequestErrorCode } from '../../../info/request-error.ts';
+import type { Allowance } from '../../../access/budgets.ts';
+import type { RequestError, RequestErrorCode } from '../../../info/request-error.ts';
 import type { Reply } from '../../message/reply.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { RoundRobin } from './round-robin.ts';
@@ -26,11 +27,30 @@ const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>(
  * key's share of the budget for the exchange is spent. The second case is only known after a wait (`isLate`).
  * Refusals because the service starts or is overloaded are not limited, since no key caused them.
  */
-export function isUnpaid({ status, refusal, allowance }: Reply, isLate: boolean): boolean {
+export function isUnpaid(
+  { refusal, allowance }: Pick<Reply, 'refusal' | 'allowance'>,
+  isLate: boolean,
+): boolean {
   if (refusal === undefined) return false;
-  if (status === 429) return true;
+  if (refusal.status === 429) return true;
   if (isLate && FOLLOWER_CODES.has(refusal.code)) return true;
-  return status < 500 && allowance?.remaining === 0;
+  return refusal.status < 500 && allowance?.remaining === 0;
+}
+
+/** A handled frame of a push connection that asked no question, or whose question was refused. */
+export interface HandledFrame {
+  /** Undefined if the frame was not refused: a ping, for example. */
+  readonly refusal?: RequestError;
+  /** What is left of the key's budget. */
+  readonly allowance: Allowance | undefined;
+  /** Whether the refusal came after a wait. */
+  readonly isLate?: boolean;
+}
+
+/** The same for a frame. Some frames are not refused although the budget is spent. */
+export function isFrameUnpaid({ refusal, allowance, isLate = false }: HandledFrame): boolean {
+  if (refusal === undefined) return allowance?.remaining === 0;
+  return isUnpaid({ refusal, allowance }, isLate);
 }
 
 interface WaitingRefusal {
@@ -48,16 +68,21 @@ export class RefusalRateLimit {
 
   /** Returns the reply immediately, or a promise of the reply if the key has reached the limit of this interval. */
   pass(reply: Reply, keyId: string, cancellation: Cancellation): Reply | Promise<Reply> {
-    const count = reply.isLast ? LAST_COUNTS : 1;
-    if (cancellation.refusal !== undefined || this.#tryCount(keyId, count)) return reply;
+    const turn = this.waitForTurn(keyId, cancellation, reply.isLast ? LAST_COUNTS : 1);
+    return turn === undefined ? reply : turn.then(() => reply);
+  }
+
+  /** Undefined if the key may be refused now, otherwise a promise that resolves when it may. */
+  waitForTurn(keyId: string, cancellation: Cancellation, count = 1): Promise<void> | undefined {
+    if (cancellation.refusal !== undefined || this.#tryCount(keyId, count)) return undefined;
     return new Promise((resolve) => {
       const end = () => {
         this.#waiting.delete(refusal);
-        resolve(reply);
+        resolve();
       };
       const send = () => {
         cancellation.delete(end);
-        resolve(reply);
+        resolve();
       };
       const refusal = { keyId, count, send };
       this.#waiting.add(refusal);
