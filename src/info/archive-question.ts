@@ -6,6 +6,7 @@ import { HistoryUntil } from './archive/history-until.ts';
 import type { HistoryView, PastView } from './archive/history-view.ts';
 import { type Present, resolveMoment } from './archive/resolve-moment.ts';
 import { WEIGHT_SHARES, withSurcharge } from './archive/surcharge.ts';
+import { isOpenEnd } from './archive/time-range.ts';
 import type { FieldTable, ParsedFields } from './fields/field.ts';
 import type { AnswerFormat } from './fields/format-field.ts';
 import type { PastMoment } from './fields/past-moment.ts';
@@ -57,6 +58,10 @@ class QuestionAtMoment implements ArchiveQuestion {
   /** By time, a block of the same time may still follow the last one that is kept. */
   isFixedAt(height: number, history: HistoryView): boolean {
     return this.#moment.height !== undefined || height < history.range().last;
+  }
+
+  isUntilNow(): boolean {
+    return false;
   }
 
   answer(history: HistoryView): ArchiveSteps {
@@ -143,6 +148,13 @@ class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
 
   isFixedAt(): boolean {
     return false;
+  }
+
+  /** A portfolio has no time range: its periods end now. */
+  isUntilNow(history: HistoryView): boolean {
+    if (this.#terms.moment !== undefined) return false;
+    const { to } = this.#fields as { readonly to?: number };
+    return to === undefined || isOpenEnd(to, history);
   }
 
   asCsv(): ArchiveQuestion {

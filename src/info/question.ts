@@ -54,6 +54,8 @@ export interface ArchiveQuestion {
   findHeight(history: HistoryView, present: Present): number | undefined;
   /** Whether the question is about this height for good. */
   isFixedAt(height: number, history: HistoryView): boolean;
+  /** Whether later blocks belong to the answer as well, so that an archive that lacks them gives an older answer. */
+  isUntilNow(history: HistoryView): boolean;
   /** The same question as CSV, if its answer can be CSV and the question names no format. */
   asCsv?(): ArchiveQuestion;
   answer(history: HistoryView): ArchiveSteps;

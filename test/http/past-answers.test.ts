@@ -1,7 +1,7 @@
 /** Answers about the past take turns; long ones, which take megabytes, are written one after the other. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cancellation, CancelledAnswer } from '../../src/http/answering/cancellation.ts';
 import { Turns } from '../../src/http/answering/limits/turns.ts';
@@ -15,7 +15,11 @@ import { headOfPost } from '../../src/http/answering/question-head.ts';
 import type { ArchiveAnswer } from '../../src/info/archive/archive-answer.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
+import { exchange } from '../../tools/harness/raw-client.ts';
+import { formatQuestion, prepareData } from '../../tools/harness/service.ts';
 import { historyOf } from '../info/histories.ts';
+import { TIME } from '../info/states.ts';
+import { createInProcess, listenLocally, openGround } from './in-process.ts';
 
 const HEAD = headOfPost('');
 const PRESENT = { height: 1, time: 1 };
@@ -44,6 +48,7 @@ class Recorder {
       isLong,
       findHeight: () => undefined,
       isFixedAt: () => true,
+      isUntilNow: () => false,
       *answer() {
         events.push(`begin ${name}`);
         for (let slice = 0; slice < slices; slice++) {
@@ -62,6 +67,7 @@ function createPast(unsent = new UnsentBytes()) {
   const history = historyOf([1]);
   const past = new PastAnswers({
     source: { isKept: true, find: () => history },
+    findLag: () => undefined,
     ledgerId: () => history.ledgerId,
     turns: new Turns(),
     unsent,
@@ -253,3 +259,71 @@ test('what a step adds to the weight is paid before the next one, and what canno
   const paid = ['step 1.5', 1.5, 'step 0', 'step 2', 2, 'step 3', 3];
   assert.deepEqual(events, ['step 0', ...paid, 'released']);
 });
+
+const USER = `0x${'a'.repeat(40)}`;
+const TIMES = [TIME, TIME + 1000, TIME + 2000];
+
+/** A service with an archive of these times. */
+async function startWithArchive(context: TestContext) {
+  const closers: (() => Promise<void> | void)[] = [];
+  context.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const { folder, key } = await prepareData({ after: (remove) => closers.push(remove) });
+  const ground = await openGround(folder);
+  closers.push(() => ground.close());
+  await ground.live.restored;
+  const history = historyOf(TIMES, { ledgerId: ground.live.state?.ledgerId ?? '' });
+  const settings = { refuseStale: true };
+  const service = createInProcess(ground, {
+    history: { isKept: true, find: () => history },
+    settings,
+  });
+  closers.push(service.close);
+  const port = await listenLocally(service.server);
+  const ask = async (question: object) => {
+    const reply = await exchange(port, formatQuestion(key, { body: JSON.stringify(question) }));
+    const { code, message } = JSON.parse(reply.body);
+    return reply.status === 200 ? 'answered' : [reply.status, code, message];
+  };
+  return { live: ground.live, ask };
+}
+
+const CUT_OFF = { status: 'cut_off', message: 'not known to be up to date' } as const;
+const STALE = { status: 'stale', message: 'the newest block is old' } as const;
+
+/** Questions whose answers include the newest blocks, and questions whose answers do not. */
+const UNTIL_NOW = [
+  { type: 'portfolio', user: USER },
+  { type: 'accountHistory', user: USER, step: 1000 },
+  { type: 'accountHistory', user: USER, step: 1000, to: TIME + 2000 },
+  { type: 'liquidationHistory', user: USER, from: TIME, to: TIME + 99_999 },
+  { type: 'liquidationHistory', user: USER },
+];
+const UNTIL_THEN = [
+  { type: 'portfolio', user: USER, atHeight: 3 },
+  { type: 'accountHistory', user: USER, step: 1000, to: TIME + 1999 },
+  { type: 'accountHistory', user: USER, step: 1000, atTime: TIME + 2000 },
+  { type: 'clearinghouseState', user: USER, atHeight: 3 },
+  { type: 'clearinghouseState', user: USER, atTime: TIME + 2000 },
+];
+
+for (const [what, method, fault] of [
+  ['cut off', 'findCutOff', CUT_OFF],
+  ['stale', 'findStaleness', STALE],
+] as const) {
+  test(`a replica that is ${what} gives no answer that ends now, and gives those that end in the past`, async (context) => {
+    const { live, ask } = await startWithArchive(context);
+    for (const question of [...UNTIL_NOW, ...UNTIL_THEN]) {
+      assert.equal(await ask(question), 'answered', JSON.stringify(question));
+    }
+    context.mock.method(live, method, () => fault);
+    for (const question of UNTIL_NOW) {
+      const refusal = [503, 'behind', fault.message];
+      assert.deepEqual(await ask(question), refusal, JSON.stringify(question));
+    }
+    for (const question of UNTIL_THEN) {
+      assert.equal(await ask(question), 'answered', JSON.stringify(question));
+    }
+  });
+}

@@ -119,6 +119,7 @@ export class Answers {
     });
     this.#past = new PastAnswers({
       source: parts.history,
+      findLag: () => this.readiness.findLag(),
       ledgerId: () => parts.live.state?.ledgerId,
       turns: this.turns,
       unsent: this.#unsent,

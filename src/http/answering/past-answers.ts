@@ -76,6 +76,8 @@ export type PastOutcome = PastReply | RequestError | CancelledAnswer;
 
 export interface PastAnswersOptions {
   readonly source: HistorySource | undefined;
+  /** Why the archive may lack the newest blocks; undefined if it has them. */
+  findLag(): RequestError | undefined;
   /** The name of the ledger that is served; undefined until it is known. */
   ledgerId(): string | undefined;
   readonly turns: Turns;
@@ -135,6 +137,8 @@ export class PastAnswers {
     const question = (head.wantsCsv ? asked.asCsv?.() : undefined) ?? asked;
     const height = this.#guard(() => question.findHeight(history, present));
     if (height instanceof RequestError) return height;
+    const lag = question.isUntilNow(history) ? this.#options.findLag() : undefined;
+    if (lag !== undefined) return lag;
     const tag = chooseTag(history, question, height, head);
     if (height !== undefined && tag !== undefined && isHeld(tag, head)) {
       const isFixed = question.isFixedAt(height, history);

@@ -30,19 +30,39 @@ export class Readiness {
 
   /** Returns the state to answer from, or the refusal: not ready, below the minimum height, stale, or cut off. */
   findState(minHeight = 0): StateView | RequestError {
-    const { live, settings, follower } = this.#parts;
+    const { live, follower } = this.#parts;
     const { state } = live;
     if (state === undefined) return new RequestError('not_ready', live.unavailableReason);
-    const cutOff = live.findCutOff();
-    if (cutOff !== undefined) return new RequestError('behind', cutOff.message);
+    const cutOff = this.#findCutOff();
+    if (cutOff !== undefined) return cutOff;
     // Before the follower has written its first block, the ledger looks like an empty exchange.
     if (state.height === 0 && follower?.status() !== undefined) return NOTHING_READ;
     if (state.height < minHeight) {
       const message = `${MIN_HEIGHT_HEADER}: got ${minHeight}, the ledger is at height ${state.height}`;
       return new RequestError('behind', message, MIN_HEIGHT_HEADER);
     }
+    return this.#findStaleness() ?? state;
+  }
+
+  /**
+   * Why this replica may lack the newest blocks; undefined if it has them. Answers about the past that include
+   * the newest blocks are refused with this reason.
+   */
+  findLag(): RequestError | undefined {
+    const { live } = this.#parts;
+    if (live.state === undefined) return new RequestError('not_ready', live.unavailableReason);
+    return this.#findCutOff() ?? this.#findStaleness();
+  }
+
+  #findCutOff(): RequestError | undefined {
+    const cutOff = this.#parts.live.findCutOff();
+    return cutOff && new RequestError('behind', cutOff.message);
+  }
+
+  #findStaleness(): RequestError | undefined {
+    const { live, settings } = this.#parts;
     const stale = settings.refuseStale ? live.findStaleness(Date.now()) : undefined;
-    return stale === undefined ? state : new RequestError('behind', stale.message);
+    return stale && new RequestError('behind', stale.message);
   }
 
   findOverload(): RequestError | undefined {

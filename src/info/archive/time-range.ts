@@ -58,12 +58,17 @@ export function readTimeRange(
     throw new RequestError('invalid_field', message, 'to');
   }
   const since = Math.max(from, 0);
-  const isFixed = to !== OPEN && to < lastTime;
+  const isFixed = !isOpenEnd(to, history);
   const end = to === OPEN ? lastTime : Math.min(to, lastTime);
   if (end >= firstTime) return { from: Math.max(since, firstTime), to: end, since, isFixed };
   // Before the first time there may be blocks of time 0.
   const time = history.timeOf(first);
   return { from: Math.max(since, time), to: Math.min(end, time), since, isFixed };
+}
+
+/** Whether later blocks may belong to a time range that ends at `to`. */
+export function isOpenEnd(to: number, history: HistoryView): boolean {
+  return to === OPEN || to >= history.range().lastTime;
 }
 
 /** The first and last height of a time range; none if it ends before what is kept. */
