@@ -16,8 +16,15 @@ import { type Change, changesOf } from './naive-changes.ts';
 const MINUTE_MS = 60_000;
 const POINTS_MAX = 5_000;
 
-/** A question that is refused has its code for an answer. */
-export class NaiveRefused extends Error {}
+/** What is refused, and why: the message of the refusal, or its beginning, which names the field first. */
+export class NaiveRefused extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export interface Asked {
   readonly type: string;
@@ -165,8 +172,9 @@ export class NaivePast {
   #resolve({ atHeight, atTime }: Asked): number {
     if (atHeight === undefined && atTime === undefined) return this.head;
     const height = atHeight ?? this.heightAt(atTime as number);
-    if (height === undefined || !this.holds(height)) throw new NaiveRefused('unknown_height');
-    return height;
+    if (height !== undefined && this.holds(height)) return height;
+    const got = atHeight === undefined ? `atTime: got ${atTime}` : `atHeight: got ${atHeight}`;
+    throw new NaiveRefused('unknown_height', `${got}, expected what the archive holds: heights `);
   }
 
   answer(asked: Asked): string {
@@ -192,7 +200,10 @@ export class NaivePast {
 
   /** The times of a series, cut to what is kept. */
   #range({ from = 0, to }: Asked, last: number): { from: number; to: number } {
-    if (to !== undefined && from > to) throw new NaiveRefused('invalid_field');
+    if (to !== undefined && from > to) {
+      const message = `to: got ${to}, expected at least ${from}, the value of from`;
+      throw new NaiveRefused('invalid_field', message);
+    }
     const firstTime = this.#firstTime(last);
     const end = Math.min(to ?? this.timeOf(last), this.timeOf(last));
     if (end >= firstTime) return { from: Math.max(from, firstTime), to: end };
@@ -238,14 +249,18 @@ export class NaivePast {
       dex === '' ||
       dexList === undefined ||
       dexList.some((item) => (item as { name?: unknown } | null)?.name === dex);
-    if (!dexes.has(dex) || !isListed) throw new NaiveRefused('unknown_dex');
+    if (dexes.has(dex) && isListed) return;
+    throw new NaiveRefused('unknown_dex', `dex: got "${dex}", expected one of ""`);
   }
 
   #accountHistory(asked: Asked, last: number): string {
     const { user, dex = '', step } = asked;
     const { from, to } = this.#range(asked, last);
     const least = Math.max(1, Math.ceil((to - from) / (POINTS_MAX - 2)));
-    if (step !== undefined && step < least) throw new NaiveRefused('invalid_field');
+    if (step !== undefined && step < least) {
+      const expected = `${least} or more: at most ${POINTS_MAX} points are answered`;
+      throw new NaiveRefused('invalid_field', `step: got ${step}, expected ${expected}`);
+    }
     this.#requireDex(dex, to, last);
     const usual = Math.max(1, Math.ceil((to - from) / 500));
     const rows = this.#points(from, to, step ?? usual, last).map(([height, time]) => {
@@ -365,7 +380,10 @@ export class NaivePast {
   #positionHistory(asked: Asked, last: number): string {
     const { user, coin = '' } = asked;
     const { heights, end } = this.#heights(asked, last);
-    if (!this.states[end].markets.has(coin)) throw new NaiveRefused('invalid_field');
+    if (!this.states[end].markets.has(coin)) {
+      const message = `coin: got "${coin}", expected a coin that meta lists`;
+      throw new NaiveRefused('invalid_field', message);
+    }
     const rows = heights
       .filter((height) => this.#seen.has(height))
       .flatMap((height) => this.#describeChange(height, user, coin));
