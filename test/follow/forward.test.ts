@@ -158,7 +158,7 @@ test('a spent budget is busy, with the time to wait; other failures say whether 
   assert.deepEqual(await answer(unreachable), { outcome: 'failed', reason: 'ECONNREFUSED' });
   const refused = new UpstreamError('refused', 'status 422: what?', { status: 422 });
   const reason = 'status 422: what?';
-  assert.deepEqual(await answer(refused), { outcome: 'refused', reason });
+  assert.deepEqual(await answer(refused), { outcome: 'refused', reason, isSent: true });
 });
 
 test('identical questions in flight are asked once, and paid from a share of their own', async (t) => {
@@ -184,7 +184,8 @@ test('a question that the upstream refuses is answered with its reason', async (
   });
   const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
   const outcome = await forwarder.forward(ORDERS, KEY);
-  assert.deepEqual(outcome, { outcome: 'refused', reason: 'status 422: unknown type' });
+  const reason = 'status 422: unknown type';
+  assert.deepEqual(outcome, { outcome: 'refused', reason, isSent: true });
   assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
 });

@@ -63,14 +63,13 @@ type ScriptedForward =
       readonly outcome: 'answered';
       readonly status: number;
       readonly answer: string;
-      readonly field?: string;
     }
   | ForwardOutcome;
 
 function outcomeOf(scripted: ScriptedForward): ForwardOutcome {
   if (!('answer' in scripted)) return scripted;
-  const { status, answer, field } = scripted;
-  if (status !== 200) return { outcome: 'refused', reason: answer, field };
+  const { status, answer } = scripted;
+  if (status !== 200) return { outcome: 'refused', reason: answer, isSent: true };
   const value: unknown = JSON.parse(answer);
   const rows = Array.isArray(value) ? value.length : undefined;
   return { outcome: 'answered', bytes: Buffer.from(answer), rows };

@@ -119,12 +119,7 @@ test('a GET passes questions on as a POST does: numbers and flags by their text'
 test('a dex that the follower refuses without asking is an unknown dex', async (t) => {
   const { follower, ask } = await openFollowed(t, FORWARD);
   const answer = 'dex: got "nope", expected a perp dex that the exchange lists';
-  follower.answerForwarded = async () => ({
-    outcome: 'answered',
-    status: 422,
-    answer,
-    field: 'dex',
-  });
+  follower.answerForwarded = async () => ({ outcome: 'refused', reason: answer, field: 'dex' });
   const { status, body } = await ask({ type: 'metaAndAssetCtxs', dex: 'nope' });
   const { error, message, field } = JSON.parse(body);
   assert.deepEqual([status, error, message, field], [422, 'unknown_dex', answer, 'dex']);
@@ -252,12 +247,30 @@ test('what the follower refuses without asking names its field and weighs 1', as
     budget: { weight: 100, periodMs: 3_600_000 },
   });
   const answer = 'coin: got "NOPE", expected a market that the exchange lists';
-  const refused = { outcome: 'answered', status: 422, answer, field: 'coin' } as const;
+  const refused = { outcome: 'refused', reason: answer, field: 'coin' } as const;
   follower.answerForwarded = async () => refused;
   const { status, headers, body } = await ask({ type: 'l2Book', coin: 'NOPE' });
   const { error, message, field } = JSON.parse(body);
   assert.deepEqual([status, error, message, field], [422, 'invalid_field', answer, 'coin']);
   assert.equal(headers.get('ratelimit-remaining'), '99');
+});
+
+test('whether the exchange was asked is not concluded from the field of a refusal', async (t) => {
+  const { follower, ask } = await openFollowed(t, {
+    ...FORWARD,
+    budget: { weight: 100, periodMs: 3_600_000 },
+  });
+  const reason = 'status 422: no such coin';
+  for (const [refused, left, expected] of [
+    [{ field: 'coin', isSent: true }, '80', ['coin', `the exchange refused it: ${reason}`]],
+    [{}, '79', [undefined, reason]],
+  ] as const) {
+    follower.answerForwarded = async () => ({ outcome: 'refused', reason, ...refused });
+    const { headers, body } = await ask(FILLS);
+    const { field, message } = JSON.parse(body);
+    assert.deepEqual([field, message], expected);
+    assert.equal(headers.get('ratelimit-remaining'), left);
+  }
 });
 
 test('questions in flight have been charged, so that they fit into the budget together', async (t) => {

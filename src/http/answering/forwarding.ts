@@ -63,6 +63,6 @@ function readOutcome(outcome: ForwardOutcome): ForwardAnswer | RequestError {
   }
   const { reason, field } = outcome;
   const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
-  if (field !== undefined) return new RequestError(code, reason, field);
-  return new RequestError('invalid_field', `the exchange refused it: ${reason}`);
+  const message = wasAsked(outcome) ? `the exchange refused it: ${reason}` : reason;
+  return new RequestError(code, message, field);
 }

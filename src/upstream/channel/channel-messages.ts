@@ -148,7 +148,7 @@ export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutco
     return { outcome, bytes, rows: isAmount(rows) ? rows : undefined };
   }
   if (outcome === 'refused' && typeof reason === 'string') {
-    return { outcome, reason, ...(typeof field === 'string' ? { field } : {}) };
+    return { outcome, reason, ...(typeof field === 'string' ? { field } : {}), ...readSent(value) };
   }
   return readMishap(value) ?? NO_OUTCOME;
 }
@@ -156,10 +156,13 @@ export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutco
 function readMishap(value: JsonObject): FollowerFailed | FollowerBusy | undefined {
   const { outcome, reason, retryAfterSeconds } = value;
   if (typeof reason !== 'string') return undefined;
-  const sent = value['isSent'] === true ? ({ isSent: true } as const) : {};
-  if (outcome === 'failed') return { outcome, reason, ...sent };
+  if (outcome === 'failed') return { outcome, reason, ...readSent(value) };
   if (outcome !== 'busy' || !isAmount(retryAfterSeconds)) return undefined;
-  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds), ...sent };
+  return { outcome, reason, retryAfterSeconds: Math.ceil(retryAfterSeconds), ...readSent(value) };
+}
+
+function readSent(value: JsonObject): { isSent?: true } {
+  return value['isSent'] === true ? { isSent: true } : {};
 }
 
 function isJsonText(value: unknown): value is string {

@@ -53,13 +53,16 @@ export interface ForwardAnswer {
 }
 
 /**
- * A refused question, with the reason. If `field` is set, the follower has refused the question
- * without asking the exchange: the value of the field is not in the exchange's lists.
+ * A refused question, with the reason. The exchange has refused it, or the follower, because a value
+ * is not in the exchange's lists.
  */
 interface ForwardRefused {
   readonly outcome: 'refused';
   readonly reason: string;
+  /** The field to blame, if it is known. */
   readonly field?: string | undefined;
+  /** The question was sent: the exchange has refused it. */
+  readonly isSent?: true;
 }
 
 export type ForwardOutcome = ForwardAnswer | ForwardRefused | FollowerFailed | FollowerBusy;
@@ -68,7 +71,6 @@ export type ForwardOutcome = ForwardAnswer | ForwardRefused | FollowerFailed | F
  * Whether the question was sent to the exchange, also if another key's read of the item was shared.
  */
 export function wasAsked(outcome: ItemOutcome | ForwardOutcome): boolean {
-  if (outcome.outcome === 'refused') return outcome.field === undefined;
   return !('reason' in outcome) || outcome.isSent === true;
 }
 

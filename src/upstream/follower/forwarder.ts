@@ -83,7 +83,7 @@ export class Forwarder {
       return answered(answer);
     } catch (error) {
       if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {
-        return { outcome: 'refused', reason: error.message };
+        return { outcome: 'refused', reason: error.message, isSent: true };
       }
       return outcomeOfFailure(error as Error);
     }

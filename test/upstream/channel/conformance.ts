@@ -182,7 +182,9 @@ export function describePort(name: string, connect: ConnectPort): void {
   });
 
   const MISHAPS: readonly ForwardOutcome[] = [
-    { outcome: 'refused', reason: 'status 422: what?' },
+    { outcome: 'refused', reason: 'status 422: what?', isSent: true },
+    { outcome: 'refused', reason: 'coin: what?', field: 'coin', isSent: true },
+    { outcome: 'refused', reason: 'an unknown type' },
     { outcome: 'refused', reason: 'coin: got "NOPE"', field: 'coin' },
     { outcome: 'failed', reason: 'status 500: null', isSent: true },
     { outcome: 'busy', reason: 'status 429', retryAfterSeconds: 2, isSent: true },
