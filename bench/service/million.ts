@@ -1,0 +1,121 @@
+/**
+ * One step of the measurements on a million accounts, in a process of its own so that its memory is
+ * its own too:
+ *
+ *   node build/bench/service/million.js build DIR ACCOUNTS    writes the ledger, a snapshot of its head, users
+ *   node build/bench/service/million.js read DIR              reads the snapshot's bytes into memory
+ *   node build/bench/service/million.js replay DIR            restores the state from the blocks alone
+ *   node build/bench/service/million.js load DIR              restores it from the snapshot
+ *   node build/bench/service/million.js answer DIR            compares answers with those of a small exchange
+ *
+ * The last line of output is the result, as JSON.
+ */
+
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseBlock } from '../../src/events/event.ts';
+import { answerQuestion } from '../../src/info/read-question.ts';
+import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
+import { restoreReplica, stateDigest } from '../../src/replica/replica.ts';
+import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
+import { applyBlock } from '../../src/state/fold.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
+import { compare } from '../frame/measure.ts';
+import { rssAnonMegabytes } from '../frame/process-usage.ts';
+import { buildLedger, randomQuestions, setUpLines, usersOf } from '../servers/dataset.ts';
+
+const POSITIONS_PER_ACCOUNT = 3;
+const SMALL_ACCOUNTS = 1000;
+const QUESTIONS = 50_000;
+/** Number of users whose addresses are kept for load generators. */
+const USERS_KEPT = 100_000;
+/** As a snapshot is read. */
+const PIECE_BYTES = 1 << 20;
+
+async function build(directory: string, accounts: number) {
+  const { state, bytes } = await buildLedger(directory, accounts, POSITIONS_PER_ACCOUNT);
+  const users = usersOf(state);
+  const stride = Math.max(1, Math.floor(users.length / USERS_KEPT));
+  const kept = users.filter((_, index) => index % stride === 0);
+  writeFileSync(path.join(directory, 'users.txt'), kept.join('\n'));
+  return { height: state.height, bytes };
+}
+
+/** Into memory that is new to the process, as a state's is. */
+function read(directory: string) {
+  const snapshots = new SnapshotFolder(directory);
+  const file = openSync(snapshots.pathOf(snapshots.heights().at(-1) ?? 0), 'r');
+  const start = performance.now();
+  const bytes = Buffer.allocUnsafeSlow(fstatSync(file).size);
+  let filled = 0;
+  while (filled < bytes.length) {
+    const length = Math.min(PIECE_BYTES, bytes.length - filled);
+    filled += readSync(file, bytes, filled, length, null);
+  }
+  const seconds = (performance.now() - start) / 1000;
+  closeSync(file);
+  return { seconds, bytes: bytes.length };
+}
+
+/** Restores the state and tells how long it took, and how much memory it holds. */
+async function restore(directory: string, snapshots: SnapshotFolder) {
+  const ledger = await openEmbeddedLedger(directory);
+  const start = performance.now();
+  const replica = await restoreReplica({
+    ledger,
+    snapshots,
+    warn: (message) => console.error(message),
+  });
+  const seconds = (performance.now() - start) / 1000;
+  const rssAnonBytes = rssAnonMegabytes(process.pid) * 1e6;
+  await ledger.close();
+  return { seconds, rssAnonBytes, digest: stateDigest(replica.state), ...countRows(replica.state) };
+}
+
+function countRows({ accounts, positions }: StateView) {
+  return { accounts: accounts.rowCount - 1, positions: positions.rowCount - 1 };
+}
+
+async function answer(directory: string) {
+  const ledger = await openEmbeddedLedger(directory);
+  const snapshots = new SnapshotFolder(directory);
+  const { state: large } = await restoreReplica({ ledger, snapshots, warn: console.error });
+  const small = createState();
+  for (const line of setUpLines(SMALL_ACCOUNTS, POSITIONS_PER_ACCOUNT)) {
+    applyBlock(small, parseBlock(line));
+  }
+  const ask = (state: StateView) => {
+    const questions = randomQuestions(state, QUESTIONS);
+    return () => {
+      for (const question of questions) answerQuestion(state, question);
+    };
+  };
+  const comparison = compare(ask(large), ask(small));
+  await ledger.close();
+  return { ...comparison, questions: QUESTIONS };
+}
+
+async function run(step: string, directory: string, accounts: string): Promise<unknown> {
+  if (step === 'build') return build(directory, Number(accounts));
+  if (step === 'read') return read(directory);
+  if (step === 'answer') return answer(directory);
+  if (step === 'load') return restore(directory, new SnapshotFolder(directory));
+  const empty = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
+  try {
+    return await restore(directory, new SnapshotFolder(empty));
+  } finally {
+    rmSync(empty, { recursive: true });
+  }
+}
+
+const [step, directory, accounts] = process.argv.slice(2);
+console.log(JSON.stringify(await run(step, directory, accounts)));
