@@ -242,10 +242,11 @@ export function longDivideHalfUp(
 ): number | undefined {
   let quotient = divideFloorNumber(dividend, divisor);
   let remainder = dividend - quotient * divisor;
+  let stepMax = decimals;
+  while (stepMax > 0 && divisor * powerOfTen(stepMax) > SAFE_MAX) stepMax--;
   let missing = decimals;
   while (missing > 0) {
-    let step = missing;
-    while (step > 0 && divisor * powerOfTen(step) > SAFE_MAX) step--;
+    const step = Math.min(missing, stepMax);
     if (step === 0) return undefined;
     remainder *= powerOfTen(step);
     const digits = divideFloorNumber(remainder, divisor);

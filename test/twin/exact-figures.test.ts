@@ -377,3 +377,26 @@ test('the objects of an account are used again for the next one', () => {
   assert.deepEqual([positions.length, figures.positions.length], [2, 2]);
   assert.ok(figures.positions.every((position, index) => position === positions[index]));
 });
+
+/** In millionths of a dollar: figures below 2^53 whose products are beyond it. */
+const LARGE: readonly [what: string, near: Partial<Near>][] = [
+  ['billions of cash, and as much in a long position', { cash: 4e15, size: 4, price: 4e15 }],
+  ['billions of cash, and as much in a short position', { cash: 4e15, size: -4, price: 4e15 }],
+  ['an isolated position of billions', { isolated: 3e15, size: 4, price: 4e15 }],
+  ['a debt of billions', { cash: 4e15, isDebt: true, size: 4, price: 4.5e15 }],
+  ['a position of billions in the second tier', { size: 4, price: 4e15, bound: 1e15 + 1 }],
+  [
+    'a return whose division takes more than plain numbers',
+    { size: 4, price: 4e15, entryNotional: 4e15 - 1, bound: 1e15 },
+  ],
+  [
+    'a liquidation price whose division takes more than plain numbers',
+    { size: 1e14, price: 1e14, entryNotional: 1e14, isolated: 9e13 },
+  ],
+];
+
+for (const [what, choices] of LARGE) {
+  test(`the figures of an account with ${what} are computed in plain numbers`, () => {
+    assertPlain(eventsNear({ ...SMALL, entryNotional: 3e15, ...choices }));
+  });
+}

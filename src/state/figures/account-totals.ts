@@ -24,9 +24,9 @@ export function accountTotals(state: StateView, account: number): AccountTotals 
 
 function quickTotals(): AccountTotals {
   const { accountValue, totalNtlPos, totalMarginUsed } = quick.summary;
-  let unrealizedPnl = 0;
+  let unrealizedPnl: Exact = 0;
   for (let index = 0; index < quick.positionCount; index++) {
-    unrealizedPnl += quick.positions[index].unrealizedPnl;
+    unrealizedPnl = add(unrealizedPnl, quick.positions[index].unrealizedPnl);
   }
   const { withdrawable } = quick;
   return { accountValue, totalNtlPos, totalMarginUsed, withdrawable, unrealizedPnl };

@@ -1,24 +1,24 @@
 /**
  * The fast path of figures.ts, which defines the figures. It uses plain numbers without a bigint check
- * at every step, and is several times faster. It serves accounts whose amounts are so small that no sum
- * can reach 2^53; figures.ts serves accounts with billions of dollars. test/twin compares both with a
- * naive implementation.
+ * at every step, and is several times faster. It serves accounts none of whose sums can reach 2^53, which
+ * is nine billion dollars; figures.ts serves larger accounts. A quotient of a position that needs more
+ * digits is computed by the exact formulas, for this position alone. test/twin compares both with a naive
+ * implementation.
  *
  * The objects are reused for the next account, so callers must copy values that they keep.
  */
 
 import { longDivideHalfUp, powerOfTen } from '../../exact/decimal.ts';
-import { QUOTIENT_DECIMALS } from '../markets/margin-formulas.ts';
+import { priceAtMaintenance, QUOTIENT_DECIMALS } from '../markets/margin-formulas.ts';
 import type { MarginTier } from '../markets/margin-tiers.ts';
 import type { Market } from '../markets/markets.ts';
 import type { StateView, TableView } from '../state.ts';
 import * as column from '../tables/columns.ts';
 import { isIsolatedTerms, leverageOfTerms, marketOfTerms } from '../tables/columns.ts';
-import { WITHDRAWAL_DIVISOR } from './figures.ts';
+import { returnOnEquity, WITHDRAWAL_DIVISOR } from './figures.ts';
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
-/** No figure adds the same amount more often than this. */
-const AMOUNTS_ADDED_MAX = 8;
+const QUOTIENT_SCALE = powerOfTen(QUOTIENT_DECIMALS);
 
 class QuickPosition {
   market!: Market;
@@ -81,19 +81,26 @@ export class QuickFigures {
     this.positionCount = 0;
     this.crossMaintenanceMargin = 0;
     let reserved = orderMargin;
-    let amounts = Math.abs(cash) + orderMargin + collateral;
+    // Of the magnitudes of all that is added: while these sums are safe, all others are.
+    let cashes = Math.abs(cash);
+    let values = cashes;
     let row = accounts.get(account, column.FIRST_POSITION);
     for (; row !== 0; row = positions.get(row, column.NEXT_POSITION)) {
       if (positions.get(row, column.SIZE) === 0) continue;
       const position = this.#nextPosition();
       if (!computePosition(position, state, row)) return false;
-      amounts += position.value + position.entryNotional + Math.abs(position.rawUsd);
+      values += Math.max(position.value, Math.abs(position.marginUsed));
+      if (position.isIsolated) cashes += Math.abs(position.rawUsd);
       reserved += this.#include(position);
     }
-    if (!(amounts * AMOUNTS_ADDED_MAX <= SAFE_MAX)) return false;
-    this.withdrawable = Math.max(0, this.crossSummary.accountValue - reserved);
-    this.#equity = this.crossSummary.accountValue + collateral - this.crossMaintenanceMargin;
-    return true;
+    if (!(values <= SAFE_MAX && cashes <= SAFE_MAX && reserved <= SAFE_MAX)) return false;
+    const withdrawable = this.crossSummary.accountValue - reserved;
+    const equityAndCollateral = this.crossSummary.accountValue + collateral;
+    this.withdrawable = Math.max(0, withdrawable);
+    this.#equity = equityAndCollateral - this.crossMaintenanceMargin;
+    return (
+      withdrawable >= -SAFE_MAX && equityAndCollateral <= SAFE_MAX && this.#equity >= -SAFE_MAX
+    );
   }
 
   #nextPosition(): QuickPosition {
@@ -130,7 +137,10 @@ export class QuickFigures {
       const equity = position.isIsolated
         ? position.marginUsed
         : this.#equity + position.maintenanceMargin;
-      if (!computeReturn(position) || !computeLiquidation(position, equity)) return false;
+      const isComputed =
+        (computeReturn(position) || computeLongReturn(position)) &&
+        (computeLiquidation(position, equity) || computeLongLiquidation(position, equity));
+      if (!isComputed) return false;
     }
     return true;
   }
@@ -182,13 +192,14 @@ function computeMaintenance(position: QuickPosition): boolean {
     return false;
   }
   const rateDivisor = 2 * maxLeverage;
-  const scaled = value * deductionDenominator;
-  const deduction = deductionNumerator * rateDivisor;
-  if (!(scaled + Math.abs(deduction) <= SAFE_MAX)) return false;
-  position.maxLeverage = maxLeverage;
-  // A divisor beyond 2^53 is inexact, but still above the dividend.
   const divisor = deductionDenominator * rateDivisor;
-  position.maintenanceMargin = Math.floor((scaled - deduction) / divisor);
+  const deduction = deductionNumerator * rateDivisor;
+  if (!(divisor * deductionDenominator + Math.abs(deduction) <= SAFE_MAX)) return false;
+  // value / rateDivisor - deduction, in parts, since value * deductionDenominator may be beyond 2^53.
+  const wholes = Math.floor(value / divisor);
+  const rest = (value - wholes * divisor) * deductionDenominator - deduction;
+  position.maxLeverage = maxLeverage;
+  position.maintenanceMargin = wholes * deductionDenominator + Math.floor(rest / divisor);
   return true;
 }
 
@@ -213,39 +224,70 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
   const target = value - side * equity;
   position.liquidationWhole = -1;
   if (target <= 0) return true;
+  if (target > SAFE_MAX) return false;
   for (let index = tiers.length - 1; ; index--) {
     const { lowerBound, maxLeverage, deductionNumerator, deductionDenominator } = tiers[index];
     if (typeof deductionNumerator !== 'number' || typeof deductionDenominator !== 'number') {
       return false;
     }
-    const scaled = target * deductionDenominator;
-    const dividend = (scaled - side * deductionNumerator) * 2 * maxLeverage;
-    if (!(dividend <= SAFE_MAX && scaled + Math.abs(deductionNumerator) <= SAFE_MAX)) return false;
+    const multiplier = deductionDenominator * 2 * maxLeverage;
     const divisor = deductionDenominator * (2 * maxLeverage - side);
-    // A product beyond 2^53 is inexact, but still above the dividend.
-    if (index > 0 && dividend < lowerBound * divisor) continue;
-    return setLiquidation(position, dividend, divisor * Math.abs(size));
+    const deduction = side * deductionNumerator * 2 * maxLeverage;
+    if (!(divisor * multiplier + Math.abs(deduction) <= SAFE_MAX)) return false;
+    // (target * multiplier - deduction) / divisor, in parts, since the dividend may be beyond 2^53.
+    const wholes = Math.floor(target / divisor);
+    const dividend = (target - wholes * divisor) * multiplier - deduction;
+    const further = Math.floor(dividend / divisor);
+    const valueThere = wholes * multiplier + further;
+    if (!(wholes * multiplier <= SAFE_MAX && Math.abs(valueThere) <= SAFE_MAX)) return false;
+    if (index > 0 && valueThere < lowerBound) continue;
+    return setLiquidation(position, valueThere, dividend - further * divisor, divisor);
   }
 }
 
-/**
- * A price with ten decimals may exceed 2^53 units, so whole dollars and fraction are separate. A divisor
- * beyond 2^53 leaves all of the dividend to the long division, which returns undefined.
- */
-function setLiquidation(position: QuickPosition, dividend: number, divisor: number): boolean {
+/** The price at which the position has the value, to which `rest / divisor` is added. */
+function setLiquidation(
+  position: QuickPosition,
+  valueThere: number,
+  rest: number,
+  divisor: number,
+): boolean {
   const { priceDecimals } = position.market;
+  const size = Math.abs(position.size);
   const furtherDecimals = QUOTIENT_DECIMALS - priceDecimals;
   const furtherScale = powerOfTen(furtherDecimals);
-  let price = Math.floor(dividend / divisor);
-  let further = longDivideHalfUp(dividend - price * divisor, divisor, furtherDecimals);
+  let price = Math.floor(valueThere / size);
+  if (divisor * size > SAFE_MAX) return false;
+  const remainder = (valueThere - price * size) * divisor + rest;
+  let further = longDivideHalfUp(remainder, divisor * size, furtherDecimals);
   if (further === undefined) return false;
   if (further === furtherScale) {
     price++;
     further = 0;
   }
+  // A price with ten decimals may be beyond 2^53, so whole dollars and fraction are separate.
   const scale = powerOfTen(priceDecimals);
   const whole = Math.floor(price / scale);
   position.liquidationWhole = whole;
   position.liquidationFraction = (price - whole * scale) * furtherScale + further;
+  return true;
+}
+
+// The same quotients by the exact formulas; false if the result is beyond the safe integers.
+
+function computeLongReturn(position: QuickPosition): boolean {
+  const ratio = returnOnEquity(position);
+  if (typeof ratio !== 'number') return false;
+  position.returnOnEquity = ratio;
+  return true;
+}
+
+function computeLongLiquidation(position: QuickPosition, equity: number): boolean {
+  const { tiers, size, value, market } = position;
+  const { priceDecimals } = market;
+  const price = priceAtMaintenance({ tiers, size, value, equity, priceDecimals });
+  if (typeof price !== 'number') return false;
+  position.liquidationWhole = Math.floor(price / QUOTIENT_SCALE);
+  position.liquidationFraction = price - position.liquidationWhole * QUOTIENT_SCALE;
   return true;
 }
