@@ -16,7 +16,7 @@ import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts
 import { createInProcess, listenLocally, openGround } from '../../test/http/in-process.ts';
 import { createKey } from '../../tools/harness/service.ts';
 import { runBench } from '../frame/frame.ts';
-import { LongestSlice } from '../frame/longest-slice.ts';
+import { checkLongestSlice, LongestSlice } from '../frame/longest-slice.ts';
 import { printTable } from '../frame/report.ts';
 import { type Group, type GroupRun, RequestLoad } from '../load/request-load.ts';
 import { buildWeightsData } from './data.ts';
@@ -114,6 +114,7 @@ const TITLES = [
 ];
 
 await runBench(async ({ folder }) => {
+  await checkLongestSlice();
   const args = process.argv.slice(2);
   const durations = args.includes(SHORT) ? SHORT_DURATIONS : DURATIONS;
   const texts = args.filter((text) => text !== SHORT);
