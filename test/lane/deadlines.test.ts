@@ -33,9 +33,9 @@ test('the time in which a client is not read from does not count against its req
   // Deadlines depend on neither the socket nor the lane.
   const connection = new LaneConnection({} as ClientConnection, {} as LaneReader, 0);
   connection.partialSinceMs = 1;
-  connection.isSending = true;
+  connection.hasUnsent = true;
   assert.equal(findMissedDeadline(connection, TIMEOUTS, 5000), undefined);
-  connection.isSending = false;
+  connection.hasUnsent = false;
   assert.equal(findMissedDeadline(connection, TIMEOUTS, 5000), 'request');
   connection.restartDeadlines(5000);
   assert.equal(findMissedDeadline(connection, TIMEOUTS, 5900), undefined);

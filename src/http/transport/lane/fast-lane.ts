@@ -106,15 +106,15 @@ export class FastLane implements LaneReader {
 
   /** Gathers the bytes of a read. They are answered at the end of the turn. */
   takeRead(connection: LaneConnection, bytes: Buffer, length: number): void {
-    if (connection.isOver) {
+    if (connection.isClosing) {
       // More reads would renew the deadline of a client that sends but does not read.
       connection.client.pause();
       return;
     }
-    if (connection.isQueued || connection.isHeld || connection.isWaiting) {
+    if (connection.state !== 'reading') {
       this.#keepRead(connection);
       connection.keep(bytes, 0, length);
-      if (connection.isWaiting) this.#readAhead(connection);
+      if (connection.isAnswering) this.#readAhead(connection);
       else connection.client.pause();
       return;
     }
@@ -133,9 +133,7 @@ export class FastLane implements LaneReader {
   }
 
   /** Continues to read while a reply is pending, up to a limit, to notice that the client is gone. */
-  #readAhead(connection: LaneConnection): void {
-    const { client, keptLength, skipLength } = connection;
-    connection.isHeld = keptLength > 0;
+  #readAhead({ client, keptLength, skipLength }: LaneConnection): void {
     // The bytes that will be skipped are the body of the pending request, not a further request.
     if (keptLength - skipLength > READ_AHEAD_BYTES_MAX) client.pause();
     else client.resume();
@@ -150,8 +148,7 @@ export class FastLane implements LaneReader {
 
   /** The client has ended its side of the connection. Our side ends when all requests are answered. */
   takeEnd(connection: LaneConnection): void {
-    const { isQueued, isHeld, isWaiting } = connection;
-    if (!isQueued && !isHeld && !isWaiting) this.#finishEnd(connection);
+    if (connection.state === 'reading') this.#finishEnd(connection);
   }
 
   #finishEnd(connection: LaneConnection): void {
@@ -162,9 +159,13 @@ export class FastLane implements LaneReader {
   }
 
   #queue(connection: LaneConnection): void {
+    connection.enterTurn();
+    this.#addToTurn(connection);
+  }
+
+  #addToTurn(connection: LaneConnection): void {
     if (this.#turn.length >= TURN_READS_MAX && !this.#isBehind) this.#finishTurn();
     if (this.#turn.length === 0) this.#startTurn();
-    connection.isQueued = true;
     this.#turn.push(connection);
   }
 
@@ -188,7 +189,9 @@ export class FastLane implements LaneReader {
       count++;
     }
     if (isAnswered) this.#parts.answers.turns.answeredCount++;
-    for (let index = 0; index < count; index++) this.#send(connections[index]);
+    for (let index = 0; index < count; index++) {
+      if (connections[index].state !== 'left') this.#send(connections[index]);
+    }
     for (let index = count; index < connections.length; index++) this.#postpone(connections[index]);
     const endMs = performance.now();
     this.#parts.counters.countWork('requests', (endMs - startedMs) / 1000);
@@ -199,7 +202,7 @@ export class FastLane implements LaneReader {
   #postpone(connection: LaneConnection): void {
     this.#isBehind = true;
     this.#keepRead(connection);
-    this.#queue(connection);
+    this.#addToTurn(connection);
   }
 
   /**
@@ -212,9 +215,9 @@ export class FastLane implements LaneReader {
     const input = isKept
       ? { bytes: connection.kept, start: 0, end: keptLength }
       : { bytes: this.#bytes, start: readStart, end: readEnd };
-    connection.isQueued = false;
     connection.readEnd = readStart;
-    if (connection.hasLeft || connection.client.socket.destroyed) return false;
+    if (connection.client.socket.destroyed) return false;
+    connection.leaveTurn();
     const outcome = this.#responder.answerAll(connection, input);
     if (isKept) connection.drop(input.start);
     else if (input.start < input.end) connection.keep(input.bytes, input.start, input.end);
@@ -223,19 +226,18 @@ export class FastLane implements LaneReader {
   }
 
   #note(connection: LaneConnection, outcome: LaneOutcome | 'held'): void {
-    const { client, keptLength } = connection;
     if (outcome === 'answered') return;
     if (outcome === 'partial') {
       if (connection.partialSinceMs === 0) connection.partialSinceMs = this.#turnStartedMs;
     } else if (outcome === 'waiting') {
       this.#readAhead(connection);
     } else if (outcome === 'held') {
-      connection.isHeld = keptLength > 0;
-      client.pause();
+      connection.hold();
+      connection.client.pause();
     } else if (outcome === 'failed') {
       this.#cutOff(connection);
     } else if (outcome === 'last') {
-      connection.isOver = true;
+      connection.isClosing = true;
     } else {
       this.#leave(connection, outcome);
     }
@@ -244,7 +246,7 @@ export class FastLane implements LaneReader {
   /** Waits for the reply to a request. Further requests of the connection wait too. */
   #awaitReply(connection: LaneConnection, promise: Promise<Reply>): void {
     const startedMs = this.#turnStartedMs;
-    connection.isWaiting = true;
+    connection.awaitReply();
     promise
       .then((reply) => this.#finishWait(connection, reply, startedMs))
       .catch((error: unknown) => {
@@ -254,12 +256,12 @@ export class FastLane implements LaneReader {
   }
 
   #finishWait(connection: LaneConnection, reply: Reply, startedMs: number): void {
-    connection.isWaiting = false;
-    connection.activeMs = performance.now();
     if (connection.client.socket.destroyed) {
       reply.releaseBody?.(true);
       return;
     }
+    connection.finishReply();
+    connection.activeMs = performance.now();
     const outcome = this.#responder.put(
       connection,
       reply,
@@ -271,29 +273,30 @@ export class FastLane implements LaneReader {
   }
 
   #send(connection: LaneConnection): void {
-    const { text, longReply } = connection;
-    const { socket } = connection.client;
-    connection.text = '';
+    const { longReply, client } = connection;
+    this.#write(connection);
     connection.longReply = undefined;
-    if (socket.destroyed) {
-      longReply?.releaseBody?.(true);
-      return;
-    }
-    if (text !== '') socket.write(text, 'latin1');
-    if (longReply === undefined) this.#finishSending(connection);
+    if (client.socket.destroyed) longReply?.releaseBody?.(true);
+    else if (longReply === undefined) this.#finishSending(connection);
     else this.#sendLong(connection, longReply);
+  }
+
+  #write(connection: LaneConnection): void {
+    const { text, client } = connection;
+    connection.text = '';
+    if (text !== '' && !client.socket.destroyed) client.socket.write(text, 'latin1');
   }
 
   /** Sends a long body. The connection's next request waits until the body is sent. */
   #sendLong(connection: LaneConnection, { body, releaseBody }: Reply): void {
     const { answers, settings } = this.#parts;
     const { socket } = connection.client;
-    connection.isWaiting = true;
+    connection.startSending();
     socket.setTimeout(stalledMsMax(settings));
     sendInPieces(socket, body as Buffer, answers.turns, (isSent) => {
       releaseBody?.(isSent);
-      if (!isSent) return;
-      connection.isWaiting = false;
+      if (!isSent || socket.destroyed) return;
+      connection.finishReply();
       connection.restartDeadlines(performance.now());
       socket.setTimeout(0);
       this.#finishSending(connection);
@@ -301,15 +304,15 @@ export class FastLane implements LaneReader {
   }
 
   #finishSending(connection: LaneConnection): void {
-    const { isOver, client } = connection;
-    if (isOver) this.#end(connection);
-    else if (client.socket.writableLength > 0) this.#awaitReader(connection);
+    if (connection.isClosing) this.#end(connection);
+    else if (connection.client.socket.writableLength > 0) this.#awaitReader(connection);
     else this.#proceed(connection);
   }
 
   /** Ends a connection whose last response is written. */
   #end(connection: LaneConnection): void {
     const { client } = connection;
+    connection.startEnding();
     this.#connections.delete(connection);
     client.socket.setTimeout(stalledMsMax(this.#parts.settings));
     connection.drop(connection.keptLength);
@@ -318,14 +321,16 @@ export class FastLane implements LaneReader {
 
   /** Waits until the client has read its responses, with the same deadline as on Node's server. */
   #awaitReader(connection: LaneConnection): void {
-    if (connection.isSending) return;
+    if (connection.hasUnsent) return;
     const { socket } = connection.client;
-    connection.isSending = true;
+    connection.hasUnsent = true;
     socket.setTimeout(stalledMsMax(this.#parts.settings));
     socket.write('', () => {
-      connection.isSending = false;
+      connection.hasUnsent = false;
       connection.restartDeadlines(performance.now());
-      if (connection.hasLeft || connection.isOver) return;
+      // The deadline may belong to a long body by now, or to Node's server.
+      const { state, isClosing } = connection;
+      if (state === 'sending' || state === 'left' || isClosing) return;
       socket.setTimeout(0);
       this.#proceed(connection);
     });
@@ -333,33 +338,36 @@ export class FastLane implements LaneReader {
 
   /** Puts a waiting request into the next turn. If no request waits, reads from the client again. */
   #proceed(connection: LaneConnection): void {
-    const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
-    if (hasLeft || isWaiting || isQueued || client.socket.destroyed) return;
-    if (isHeld) setImmediate(() => this.#queueHeld(connection));
+    const { client, state } = connection;
+    if (client.socket.destroyed) return;
+    if (state === 'held') setImmediate(() => this.#queueHeld(connection));
+    else if (state !== 'reading') return;
     else if (client.hasEnded) this.#finishEnd(connection);
     else client.resume();
   }
 
   #queueHeld(connection: LaneConnection): void {
-    const { client, hasLeft, isWaiting, isQueued, isHeld } = connection;
-    if (hasLeft || isWaiting || isQueued || !isHeld || client.socket.destroyed) return;
-    connection.isHeld = false;
-    this.#queue(connection);
+    const { client, state } = connection;
+    if (state === 'held' && !client.socket.destroyed) this.#queue(connection);
   }
 
   /** Closes only this connection, after an unexpected error. */
   #cutOff(connection: LaneConnection): void {
-    connection.hasLeft = true;
-    this.#send(connection);
+    this.#write(connection);
     connection.client.socket.destroy();
+    connection.longReply?.releaseBody?.(true);
+    connection.longReply = undefined;
   }
 
   /** Hands the client to Node's server, after its finished responses were sent. */
   #leave(connection: LaneConnection, reason: LaneExit): void {
     const { client, kept, keptLength } = connection;
     this.#parts.counters.countLaneExit(reason);
-    connection.hasLeft = true;
-    this.#send(connection);
+    connection.leave();
+    this.#write(connection);
+    if (client.socket.writableLength > 0) {
+      client.socket.setTimeout(stalledMsMax(this.#parts.settings));
+    }
     this.#connections.delete(connection);
     const rest = Buffer.from(kept.subarray(0, keptLength));
     connection.drop(keptLength);
@@ -379,12 +387,12 @@ export class FastLane implements LaneReader {
 
   /** Refuses an incomplete request. If a reply is pending, drops the requests after it instead. */
   refuseUnfinished(connection: LaneConnection): void {
-    if (connection.isQueued) return;
-    if (!connection.isWaiting) {
+    if (connection.state === 'queued') return;
+    if (!connection.isAnswering) {
       this.#refuseRest(connection, TOO_MUCH_UNFINISHED);
       return;
     }
-    connection.isOver = true;
+    connection.isClosing = true;
     connection.skipLength = 0;
     connection.drop(connection.keptLength);
     connection.client.pause();
@@ -392,8 +400,7 @@ export class FastLane implements LaneReader {
 
   /** Closes a connection, and refuses its next request. A body whose head was already answered is not refused again. */
   #refuseRest(connection: LaneConnection, refusal: RequestError): void {
-    connection.isOver = true;
-    connection.isHeld = false;
+    connection.isClosing = true;
     if (connection.keptLength > connection.skipLength) {
       const reply = replyToBadBytes(refusal);
       connection.text += this.#text.format(reply);

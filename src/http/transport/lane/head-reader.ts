@@ -38,7 +38,7 @@ export class HeadReader {
   ): LaneHead | 'partial' | LaneExit {
     const { head } = connection;
     // The head was read before. These bytes are the rest of its body.
-    if (head !== undefined && connection.isHeadAdmitted) return head;
+    if (head !== undefined && connection.partialHead.isAdmitted) return head;
     if (head !== undefined && this.#isAsLong(head, bytes, start, end)) return head;
     const searchStart = start + Math.max(0, connection.partialHead.checkedLength - LINE_END_LENGTH);
     const found = bytes.indexOf(HEAD_END, searchStart, 'latin1');

@@ -30,6 +30,25 @@ export interface LaneHead {
   isAdmitted: boolean;
 }
 
+/** What a connection does. It changes by the named transitions of LaneConnection only. */
+export type LaneState =
+  /** Bytes are read from the client. Every complete request is answered; the last request may be incomplete. */
+  | 'reading'
+  /** The connection is in the list of the current turn. Its bytes are answered at the end of the turn. */
+  | 'queued'
+  /** Buffered requests wait for the next turn, and for the client to read its responses. Nothing is read. */
+  | 'held'
+  /** The reply to a request is pending. Further requests wait; some of their bytes are read ahead. */
+  | 'waiting'
+  /** A long body is sent in pieces. Further requests wait, as in 'waiting'. */
+  | 'sending'
+  /** The last response is written. Further bytes of the client are dropped. */
+  | 'ending'
+  /** Node's server handles the connection. */
+  | 'left'
+  /** The socket is closed. */
+  | 'closed';
+
 const NOTHING = Buffer.alloc(0);
 
 export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
@@ -37,20 +56,13 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   readonly #reader: LaneReader;
   /** When the client last sent bytes, or when it had read all of its responses. */
   activeMs: number;
+  #state: LaneState = 'reading';
+  /** The client has received a response on this connection. */
   hasAsked = false;
-  /** The connection is in the list of the current turn. */
-  isQueued = false;
-  /** The buffered bytes wait for the next turn. Nothing is read from the client. */
-  isHeld = false;
-  /** A reply is pending, or a long body is being sent. Further requests wait. */
-  isWaiting = false;
   /** The operating system has not taken all responses yet. */
-  isSending = false;
-  /** The connection has moved to Node's server, or was closed after a bug. */
-  hasLeft = false;
-  /** `Connection: close` was sent, or the connection is closed after the pending reply. */
-  isOver = false;
-  #isClosed = false;
+  hasUnsent = false;
+  /** The connection is closed after the response that is pending, or that is sent now. */
+  isClosing = false;
   /** The range of the connection's bytes in the turn's buffer; empty if the connection uses its own buffer. */
   readStart = 0;
   readEnd = 0;
@@ -63,8 +75,6 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   head: LaneHead | undefined;
   /** When the first bytes of the current incomplete request arrived; 0 if there is none. */
   partialSinceMs = 0;
-  /** The head of the incomplete request is complete, and was admitted. */
-  isHeadAdmitted = false;
   readonly partialHead = new PartialHead();
   /** Number of bytes of a body that are skipped, because the request was answered by its head alone. */
   skipLength = 0;
@@ -75,8 +85,66 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     this.activeMs = nowMs;
   }
 
+  get state(): LaneState {
+    return this.#state;
+  }
+
+  /** The response to the current request is not complete yet. */
+  get isAnswering(): boolean {
+    return this.#state === 'waiting' || this.#state === 'sending';
+  }
+
   get isBusy(): boolean {
-    return this.isQueued || this.isWaiting || this.#keptLength > 0 || this.skipLength > 0;
+    const isInTurn = this.#state === 'queued' || this.isAnswering;
+    return isInTurn || this.#keptLength > 0 || this.skipLength > 0;
+  }
+
+  /** Joins the current turn. */
+  enterTurn(): void {
+    this.#become('queued', 'reading', 'held');
+  }
+
+  /** The requests of the connection are answered now. */
+  leaveTurn(): void {
+    this.#become('reading', 'queued');
+  }
+
+  /** The buffered requests wait for the next turn. */
+  hold(): void {
+    this.#become('held', 'reading');
+  }
+
+  /** The reply to a request is pending. */
+  awaitReply(): void {
+    this.#become('waiting', 'reading');
+  }
+
+  /** The reply is a long body, which is sent in pieces. */
+  startSending(): void {
+    this.#become('sending', 'reading', 'held');
+  }
+
+  /** The pending reply has arrived, or the long body is sent. */
+  finishReply(): void {
+    this.#become(this.#keptLength > 0 ? 'held' : 'reading', 'waiting', 'sending');
+  }
+
+  /** The last response is written. */
+  startEnding(): void {
+    this.#become('ending', 'reading', 'held');
+  }
+
+  /** Node's server handles the connection from now on. */
+  leave(): void {
+    this.#become('left', 'reading');
+  }
+
+  #become(next: LaneState, from: LaneState, orFrom: LaneState = from): void {
+    const state = this.#state;
+    if (state !== from && state !== orFrom) {
+      throw new Error(`a connection of the fast lane became ${next} from ${state}`);
+    }
+    this.#state = next;
   }
 
   takeRead(bytes: Buffer, length: number): void {
@@ -88,7 +156,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#state = 'closed';
     this.drop(this.#keptLength);
     this.#reader.forget(this);
   }
@@ -107,7 +175,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
 
   /** Appends bytes to the buffer, unless the client is gone. */
   keep(bytes: Buffer, start: number, end: number): void {
-    if (this.#isClosed) return;
+    if (this.#state === 'closed') return;
     const length = this.#keptLength + end - start;
     this.#keepIn(makeRoom(this.#kept, this.#keptLength, length));
     bytes.copy(this.#kept, this.#keptLength, start, end);
@@ -138,7 +206,6 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   /** Resets the state after a request was answered. */
   expectNext(): void {
     this.partialSinceMs = 0;
-    this.isHeadAdmitted = false;
     this.partialHead.clear();
   }
 }

@@ -39,13 +39,12 @@ export function findMissedDeadline(
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,
   nowMs: number,
 ): 'request' | 'idle' | undefined {
-  const { activeMs, partialSinceMs, hasAsked, isHeadAdmitted, skipLength } = connection;
+  const { activeMs, partialSinceMs, hasAsked, partialHead, skipLength } = connection;
   const { idleTimeout, requestTimeout } = settings;
   const headerMs = headerMsMax(settings);
-  const { isSending, isWaiting, isHeld, isQueued } = connection;
-  if (isSending || isWaiting || isHeld || isQueued) return undefined;
+  if (connection.state !== 'reading' || connection.hasUnsent) return undefined;
   if (partialSinceMs > 0) {
-    const isHeadWhole = isHeadAdmitted || skipLength > 0;
+    const isHeadWhole = partialHead.isAdmitted || skipLength > 0;
     return nowMs - partialSinceMs > (isHeadWhole ? requestTimeout : headerMs)
       ? 'request'
       : undefined;

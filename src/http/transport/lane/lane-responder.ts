@@ -53,7 +53,8 @@ export class LaneResponder {
       if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
       const lengthBefore = connection.text.length;
       const isShareOver = count === SHARE_REQUESTS_MAX || lengthBefore > SHARE_BYTES_MAX;
-      const isOver = isShareOver || clock.isOver;
+      // A long body is sent after the text, so no response may follow it there.
+      const isOver = isShareOver || clock.isOver || connection.longReply !== undefined;
       if (isOver || connection.client.socket.writableLength > 0) return 'held';
       outcome = this.#answerNext(connection, input);
       clock.note(connection.text.length - lengthBefore + connection.skipLength);
@@ -103,14 +104,14 @@ export class LaneResponder {
     }
     const reply = head.isAdmitted ? undefined : answers.answerHead(parsed, connection.client);
     head.isAdmitted = reply === undefined;
-    connection.isHeadAdmitted = head.isAdmitted;
+    connection.partialHead.isAdmitted = head.isAdmitted;
     return reply;
   }
 
   /** Appends a response to the unsent responses. While the service drains, the last response closes the connection. */
   put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
-    const isOver = connection.isOver || reply.isLast || head?.isLast === true;
+    const isOver = connection.isClosing || reply.isLast || head?.isLast === true;
     const isLast = isOver || (client.isDraining && isNothingLeft);
     const isHead = head?.parsed.method === 'HEAD';
     connection.text += this.#parts.text.format(reply, { isHead, isLast });

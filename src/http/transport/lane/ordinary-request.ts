@@ -103,16 +103,19 @@ const NAMED = /^([A-Za-z0-9-]{1,64}):[ \t]?([^\r]*)/;
 const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
 
 /**
- * An incomplete head. As soon as it can no longer become ordinary, it is handed to Node's server, which may refuse
+ * The head of an incomplete request. As soon as it can no longer become ordinary, it is handed to Node's server, which may refuse
  * the request before the rest arrives. Each complete line is checked only once.
  */
 export class PartialHead {
   /** Length of the complete lines that were checked already. */
   checkedLength = 0;
+  /** The head is complete and was admitted, but its body is incomplete. */
+  isAdmitted = false;
   #hasLength = false;
 
   clear(): void {
     this.checkedLength = 0;
+    this.isAdmitted = false;
     this.#hasLength = false;
   }
 
