@@ -1,4 +1,4 @@
-/** What changes while a request is under way, and what the service may be short of: alike on every transport. */
+/** What changes while a request is under way, and what the service may be short of: the same on every transport. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -32,8 +32,8 @@ const store = await openEmbeddedKeys(folder);
 after(() => store.close());
 
 /** A key that the services know. */
-async function createKnownKey(): Promise<{ id: string; secret: string }> {
-  const made = store.create({ label: 'test', budget: undefined, expiresMs: undefined });
+async function createKnownKey(expiresMs?: number): Promise<{ id: string; secret: string }> {
+  const made = store.create({ label: 'test', budget: undefined, expiresMs });
   for (const { port } of HTTP) {
     while ((await ask({ port, key: made.secret })).status === 401) await sleep(5);
   }
@@ -68,12 +68,35 @@ for (const transport of HTTP) {
   test(`a key that is revoked while its request is under way opens nothing (${transport.name})`, async () => {
     const made = await createKnownKey();
     const question = formatQuestion(made.secret);
-    const inBody = await begin(transport, question.subarray(0, -10));
-    const inHead = await begin(transport, question.subarray(0, 30));
+    const [idle, inBody, inHead] = await Promise.all(
+      [1, 2, 3].map(() => begin(transport, question)),
+    );
+    for (const client of [idle, inBody, inHead])
+      assert.equal((await client.response()).status, 200);
+    inBody.send(question.subarray(0, -10));
+    inHead.send(question.subarray(0, 30));
+    await sleep(20);
     await revoke(made);
+    idle.send(question);
     inBody.send(question.subarray(-10));
     inHead.send(question.subarray(30));
-    assert.deepEqual([await statusOf(inBody), await statusOf(inHead)], [401, 401]);
+    const statuses = await Promise.all([idle, inBody, inHead].map(statusOf));
+    assert.deepEqual(statuses, [401, 401, 401]);
+  });
+
+  test(`a key that expires opens nothing, also on a connection that has asked before (${transport.name})`, async () => {
+    const { secret } = await createKnownKey(Date.now() + 2000);
+    const question = formatQuestion(secret);
+    const client = await begin(transport, question);
+    let { status } = await client.response();
+    assert.equal(status, 200);
+    while (status === 200) {
+      await sleep(20);
+      client.send(question);
+      ({ status } = await client.response());
+    }
+    assert.equal(status, 401);
+    client.close();
   });
 }
 

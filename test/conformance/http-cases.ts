@@ -1,6 +1,7 @@
 /** How a request is written in HTTP: its path, its headers, its method, and its syntax. */
 
-import { formatQuestion, HEIGHT, QUESTION } from '../../tools/harness/service.ts';
+import type { RequestErrorCode } from '../../src/info/request-error.ts';
+import { HEIGHT, QUESTION } from '../../tools/harness/service.ts';
 import {
   type Asked,
   AUCTION,
@@ -8,8 +9,10 @@ import {
   type Case,
   ENCODED_KEY,
   type Expected,
+  formatAsked,
   HEADER_BYTES_MAX,
   KEY,
+  MALFORMED,
   maxAge,
   minHeight,
 } from './case.ts';
@@ -213,7 +216,6 @@ function chunked(body: string): Asked {
   return { body, headers };
 }
 
-const MALFORMED: Expected = { status: 400, error: 'malformed_request', closes: true };
 const UNREADABLE: Expected = {
   ...MALFORMED,
   message: 'request: expected a well-formed HTTP/1.1 request',
@@ -223,13 +225,12 @@ const TWO_TYPES = 'application/json\r\nContent-Type: text/plain';
 
 /** What is unusual in its syntax. */
 function syntaxCases(): Case[] {
-  const bytesOf = (headers: Record<string, string | undefined>, version = '1.1') =>
-    formatQuestion(KEY, { headers, version }).toString('latin1');
+  const withHeaders = (headers: Headers, version = '1.1') =>
+    bytesOf({ ...ORDINARY, headers, version });
   const length = `${QUESTION.length}`;
   const bad: Readonly<Record<string, string>> = {
     'bytes that are not HTTP': 'nonsense\r\n\r\n',
-    'a space in the name of a header': bytesOf({ 'Bad Name': 'x' }),
-    'a NUL in a header': bytesOf({ A: 'b\0c' }),
+    'a space in the name of a header': withHeaders({ 'Bad Name': 'x' }),
     'a request line without a version': `GET /${KEY}/info\r\n\r\n`,
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'the beginning of TLS': '\x16\x03\x01\x02\x00',
@@ -238,14 +239,18 @@ function syntaxCases(): Case[] {
     [
       'two lengths',
       'Content-Length',
-      bytesOf({ 'Content-Length': `${length}\r\nContent-Length: 9` }),
+      withHeaders({ 'Content-Length': `${length}\r\nContent-Length: 9` }),
     ],
-    ['a length beside chunks', 'Transfer-Encoding', bytesOf({ 'Transfer-Encoding': 'chunked' })],
-    ['another encoding', 'Transfer-Encoding', bytesOf({ 'Transfer-Encoding': 'gzip' })],
-    ['a negative length', 'Content-Length', bytesOf({ 'Content-Length': '-1' })],
-    ['a length that is no number', 'Content-Length', bytesOf({ 'Content-Length': 'many' })],
+    [
+      'a length beside chunks',
+      'Transfer-Encoding',
+      withHeaders({ 'Transfer-Encoding': 'chunked' }),
+    ],
+    ['another encoding', 'Transfer-Encoding', withHeaders({ 'Transfer-Encoding': 'gzip' })],
+    ['a negative length', 'Content-Length', withHeaders({ 'Content-Length': '-1' })],
+    ['a length that is no number', 'Content-Length', withHeaders({ 'Content-Length': 'many' })],
     ...['0.9', '1.2', '2.0', '9.9'].map(
-      (version) => [`HTTP/${version}`, 'version', bytesOf({}, version)] as const,
+      (version) => [`HTTP/${version}`, 'version', withHeaders({}, version)] as const,
     ),
   ];
   return [
@@ -270,7 +275,7 @@ function syntaxCases(): Case[] {
     { name: 'bytes, and why', asked: { bytes: 'x\r\n\r\n' }, expected: UNREADABLE },
     ...[undefined, 'localhost\r\nHost: localhost'].map(
       (host): Case => ({
-        ...{ name: `the Host ${host}`, asked: { bytes: bytesOf({ Host: host }) } },
+        ...{ name: `the Host ${host}`, asked: { bytes: withHeaders({ Host: host }) } },
         // Where it ends is known, so that the next one can be read.
         expected: { status: 400, error: 'malformed_request', field: 'Host' },
       }),
@@ -310,12 +315,6 @@ function syntaxCases(): Case[] {
       asked: chunked(`1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
       expected: { status: 413, error: 'body_too_large', closes: true },
     },
-    ...['x\r\n', '-1\r\n\r\n', '2\r\nabc\r\n'].map(
-      (bad): Case => ({
-        ...{ name: `the chunk ${JSON.stringify(bad)}`, asked: chunked(`${bad}\r\n\r\n`) },
-        expected: MALFORMED,
-      }),
-    ),
     {
       name: 'an expectation that is not known',
       asked: { body: QUESTION, headers: { Expect: 'a miracle' } },
@@ -324,6 +323,229 @@ function syntaxCases(): Case[] {
   ];
 }
 
+/** What the bytes of a request are, with the key in its place. */
+function bytesOf(asked: Asked): string {
+  return formatAsked({ path: `/${KEY}/info`, ...asked }, KEY).toString('latin1');
+}
+
+const ORDINARY: Asked = { body: QUESTION };
+
+/** A client that sends the head, and expects to be told whether to send the rest. */
+function expectingCases(): Case[] {
+  const announced = (path: string, headers: Record<string, string> = {}): Asked => ({
+    ...{ path, body: '' },
+    headers: { Expect: '100-continue', 'Content-Length': '70000', ...headers },
+  });
+  const known = `/${KEY}/info`;
+  const miracle = { Expect: 'a miracle', 'Content-Length': '7' };
+  const refused = (asked: Asked, status: number, error: RequestErrorCode): Case => ({
+    name: `announced to ${asked.path}, with ${JSON.stringify(asked.headers)}`,
+    ...{ asked, expected: { status, error, closes: true } },
+  });
+  const early = (path: string, expected: Expected): Case => ({
+    name: `an answer before the body that was announced: ${path}`,
+    asked: { ...announced(path, { 'Content-Length': '50' }), method: 'GET' },
+    expected: { ...expected, closes: true },
+  });
+  const page: Expected = { status: 200, isPage: true, headers: { connection: 'close' } };
+  return [
+    ...['100-continue', '100-Continue'].map((Expect) =>
+      answered(`the expectation ${Expect}`, {
+        body: QUESTION,
+        headers: { Expect },
+        asksFirst: true,
+      }),
+    ),
+    refused(announced(known), 413, 'body_too_large'),
+    refused(announced('/nobody/info'), 401, 'unknown_key'),
+    refused(announced('/nowhere'), 404, 'not_found'),
+    refused(announced(known, { 'Content-Type': 'text/plain' }), 415, 'unsupported_media_type'),
+    refused(announced(known, miracle), 400, 'malformed_request'),
+    refused(announced('/nobody/info', miracle), 401, 'unknown_key'),
+    early(`${known}?type=meta`, { status: 200, answerTo: { type: 'meta' }, isTagged: true }),
+    early('/health', page),
+    early('/llms.txt', page),
+    {
+      name: 'HTTP/1.0, which knows no consent',
+      asked: { ...ORDINARY, version: '1.0', headers: { Host: undefined, Expect: '100-continue' } },
+      expected: { status: 200, answerTo: AUCTION, closes: true },
+    },
+  ];
+}
+
+/** Requests that are sent ahead, of which the first to be malformed is the last. */
+function pipelinedCases(): Case[] {
+  const ordinary = bytesOf(ORDINARY);
+  const waiting = bytesOf(minHeight(`${HEIGHT + 1}`));
+  const offered = bytesOf({ ...ORDINARY, headers: H2C });
+  const wrong = bytesOf({ body: '{}', headers: H2C });
+  const behind: Expected = {
+    ...{ status: 503, error: 'behind', field: 'Ledger-Min-Height' },
+    headers: { 'retry-after': '1' },
+  };
+  const last: Readonly<Record<string, readonly [bytes: string, status: number]>> = {
+    'bytes that are not HTTP': ['nonsense\r\n\r\n', 400],
+    'a body that is not in chunks': [bytesOf(chunked('nonsense')), 400],
+    'headers that are too large': [`GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`, 431],
+    'a tunnel': ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+  };
+  const unknown = bytesOf({ ...ORDINARY, path: '/nobody/info' });
+  return [
+    ...Object.entries(last).map(([name, [bytes, status]]) => ({
+      name: `${name}, behind requests that are still to be answered`,
+      asked: { bytes: waiting + ordinary + bytes + ordinary },
+      expected: { ...behind, behind: [200, status], closes: true },
+    })),
+    {
+      name: 'right and wrong questions in their order',
+      asked: { bytes: ordinary + bytesOf({ body: '{' }) + ordinary + bytesOf({ body: '{}' }) },
+      expected: { status: 200, answerTo: AUCTION, behind: [400, 200, 422] },
+    },
+    {
+      name: 'questions with and without an offer of HTTP/2, in their order',
+      asked: { bytes: [ordinary, offered, ordinary, offered, offered, wrong, ordinary].join('') },
+      expected: { status: 200, answerTo: AUCTION, behind: [200, 200, 200, 200, 422, 200] },
+    },
+    {
+      name: 'a client that goes on asking without a known key',
+      asked: { bytes: unknown.repeat(400) },
+      expected: {
+        ...refusedKey(UNKNOWN_KEY),
+        ...{ behind: new Array(255).fill(401), closes: true },
+      },
+    },
+  ];
+}
+
+/** What a client that would rather speak HTTP/2 sends with its first request. */
+const H2C = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': 'AAMAAABk' };
+
+const HANDSHAKE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** Ordinary requests, after which the connection goes on. */
+const NO_HANDSHAKES: Readonly<Record<string, Headers>> = {
+  'without an offer': { Upgrade: undefined, Connection: undefined },
+  'with an offer of something else': { Upgrade: 'h2c' },
+  'without saying that it is an offer': { Connection: undefined },
+};
+
+const WRONG_HANDSHAKES: Readonly<Record<string, Headers>> = {
+  'with a body': { 'Content-Length': '2' },
+  'without a nonce': { 'Sec-WebSocket-Key': undefined },
+  'with a short nonce': { 'Sec-WebSocket-Key': 'AAAA' },
+  'of another version': { 'Sec-WebSocket-Version': '7' },
+  'without a Host': { Host: undefined },
+  'with two Hosts': { Host: 'a\r\nHost: b' },
+};
+
+/** Offers to change the protocol: taken where push is, and passed over everywhere else. */
+function upgradeCases(): Case[] {
+  const handshake = (headers: Headers = {}, path = `/${KEY}/ws`): Asked => ({
+    ...{ method: 'GET', path },
+    headers: { ...HANDSHAKE, ...headers },
+  });
+  const switched: Expected = { status: 101, isPage: true };
+  const post = { status: 405, error: 'method_not_allowed', field: 'method' } as const;
+  return [
+    answered('an offer of HTTP/2', { ...ORDINARY, headers: H2C }),
+    answered('an offer of HTTP/2, in chunks', {
+      ...chunked(inChunks(QUESTION, 5)),
+      headers: { ...chunked('').headers, ...H2C },
+    }),
+    ...Object.entries({ ...NO_HANDSHAKES, ...WRONG_HANDSHAKES }).map(
+      ([name, headers]): Case => ({
+        ...{ name: `a handshake ${name}`, asked: handshake(headers) },
+        expected: { ...MALFORMED, closes: name in WRONG_HANDSHAKES },
+      }),
+    ),
+    {
+      ...{ name: 'a handshake of HTTP/1.0', asked: { ...handshake(), version: '1.0' } },
+      expected: MALFORMED,
+    },
+    {
+      ...{ name: 'a handshake without a known key', asked: handshake({}, '/nobody/ws') },
+      expected: { ...refusedKey(UNKNOWN_KEY), closes: true },
+    },
+    {
+      ...{ name: 'a handshake by POST', asked: { ...handshake(), method: 'POST', body: '' } },
+      expected: { ...post, headers: { allow: 'GET, OPTIONS' } },
+    },
+    {
+      ...{ name: 'a handshake at /health', asked: handshake({}, '/health') },
+      expected: { status: 200, isPage: true },
+    },
+    {
+      ...{ name: 'a handshake where questions are', asked: handshake({}, `/${KEY}/info`) },
+      expected: { status: 422, error: 'missing_field', field: 'type' },
+    },
+    {
+      ...{ name: 'a handshake nowhere', asked: handshake({}, '/nowhere') },
+      expected: { status: 404, error: 'not_found' },
+    },
+    {
+      ...{
+        name: 'a WebSocket among several offers',
+        asked: handshake({ Upgrade: 'h2c, WebSocket' }),
+      },
+      expected: switched,
+    },
+    {
+      ...{ name: 'a WebSocket after a question', before: [ORDINARY], asked: handshake() },
+      expected: switched,
+    },
+  ];
+}
+
+/** What can be wrong with the request when its body is wrong too: the request is refused once. */
+function wrongTwiceCases(): Case[] {
+  const spoiled = { ...chunked('zz\r\n') };
+  const refused = (name: string, change: Asked, expected: Expected): Case => ({
+    name: `${name}, and a body that is not in chunks`,
+    asked: { ...spoiled, ...change, headers: { ...spoiled.headers, ...change.headers } },
+    expected: { ...expected, closes: 'later' },
+  });
+  return [
+    refused('a wrong path', { path: '/nowhere' }, { status: 404, error: 'not_found' }),
+    refused('an unknown key', { path: '/nobody/info' }, refusedKey(UNKNOWN_KEY)),
+    refused(
+      'another media type',
+      { headers: { 'Content-Type': 'text/plain' } },
+      { status: 415, error: 'unsupported_media_type' },
+    ),
+  ];
+}
+
+function pageCases(): Case[] {
+  const text = { 'content-type': 'text/plain; charset=utf-8' };
+  return ['GET', 'HEAD'].flatMap((method): Case[] => [
+    {
+      ...{ name: `${method} /llms.txt`, asked: { method, path: '/llms.txt' } },
+      expected: { status: 200, isPage: true, headers: text },
+    },
+    {
+      ...{ name: `${method} /health`, asked: { method, path: '/health' } },
+      expected: { status: 200, isPage: true },
+    },
+  ]);
+}
+
 export function listHttpCases(): Case[] {
-  return [...pathCases(), ...headerCases(), ...methodCases(), ...syntaxCases()];
+  return [
+    ...pathCases(),
+    ...headerCases(),
+    ...methodCases(),
+    ...syntaxCases(),
+    ...expectingCases(),
+    ...pipelinedCases(),
+    ...upgradeCases(),
+    ...wrongTwiceCases(),
+    ...pageCases(),
+  ];
 }

@@ -167,55 +167,6 @@ const CHECKS: Readonly<Record<string, (start: Start) => Promise<void>>> = {
     assert.ok(typeof keyId === 'string' && keyId !== '' && !keyId.includes(key));
     assert.equal((await ask(failing)).status, 200);
   },
-  async 'a request that is wrong, and whose body is too, is refused once, and others go on'(start) {
-    const service = await start({ settings: { minHeightWait: 50 } });
-    while ((await ask(service)).status !== 200);
-    const headers = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
-    const waiting = {
-      method: 'GET',
-      path: `/${service.key}/info?type=meta`,
-      headers: { 'Ledger-Min-Height': '99' },
-    };
-    const changes: [status: number, Partial<RequestParts>][] = [
-      [404, { path: '/nowhere' }],
-      [401, { path: '/nobody/info' }],
-      [415, { headers: { 'Content-Type': 'text/plain' } }],
-      [400, waiting],
-    ];
-    for (const [status, change] of changes) {
-      const bytes = formatQuestion(service.key, {
-        ...change,
-        headers: { ...headers, ...change.headers },
-        body: 'zz\r\n',
-      });
-      assert.equal((await exchange(service.port, bytes)).status, status);
-    }
-    assert.equal((await ask(service)).status, 200);
-  },
-  async 'a request with a length and chunks is refused with the two headers to blame'(start) {
-    const service = await start();
-    const [length, chunks] = [
-      ['Content-Length', '2'],
-      ['Transfer-Encoding', 'chunked'],
-    ] as const;
-    for (const [first, second] of [
-      [length, chunks],
-      [chunks, length],
-    ]) {
-      const without = { 'Content-Length': undefined };
-      const headers = { 'X-First': `a\r\n${first.join(': ')}\r\n${second.join(': ')}` };
-      const asked = await ask(service, { headers: { ...without, ...headers } });
-      const { error, field, message } = JSON.parse(asked.body);
-      assert.deepEqual(
-        [asked.status, error, field],
-        [400, 'malformed_request', 'Transfer-Encoding'],
-      );
-      assert.match(
-        message,
-        /got it in a request that has Content-Length as well, expected only one/,
-      );
-    }
-  },
   async '503 behind is told of an old ledger where asked, after all that is wrong'(start) {
     const stale = await start({ maxAgeMs: 1000, settings: { refuseStale: true, maxAge: 1000 } });
     let response = await ask(stale);
