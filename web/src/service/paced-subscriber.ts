@@ -5,13 +5,13 @@
 
 import type { Question } from '../figures/answers.ts';
 import { describePushError, isAlreadySubscribed, type PushError } from './push-error.ts';
+import { retryDelayMs } from './retry-delay.ts';
 
 const PACE_MS = 50;
 const ASKED_MAX = 20;
 /** A subscription that is not acknowledged until then is asked for again. */
 const ASKED_MS_MAX = 30_000;
-const RETRY_MS_MIN = 2_000;
-const RETRY_MS_MAX = 60_000;
+const RETRY = { firstMs: 2_000, maxMs: 60_000 };
 /** Waits twice as long as the refusal says: half of the refill is left to other questions. */
 const RETRY_AFTER_FACTOR = 2;
 
@@ -117,10 +117,7 @@ export class PacedSubscriber {
       this.#pausedUntilMs = nowMs + this.#gapMs;
       wanted.atMs = 0;
     } else {
-      // Jitter: accounts that were refused together are not asked for together.
-      const spread = 0.75 + Math.random() / 2;
-      const doubledMs = RETRY_MS_MIN * 2 ** wanted.failures++;
-      wanted.atMs = nowMs + Math.min(RETRY_MS_MAX, doubledMs) * spread;
+      wanted.atMs = nowMs + retryDelayMs(++wanted.failures, RETRY);
     }
     this.#options.refused(wanted.question, describePushError(error));
     this.#schedule(PACE_MS);

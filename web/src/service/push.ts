@@ -2,9 +2,9 @@
 
 import type { Question } from '../figures/answers.ts';
 import type { PushError } from './push-error.ts';
+import { retryDelayMs } from './retry-delay.ts';
 
-const RETRY_MS_MIN = 2_000;
-const RETRY_MS_MAX = 60_000;
+const RETRY = { firstMs: 2_000, maxMs: 60_000 };
 const PING_MS = 15_000;
 /** Policy violation, such as a revoked key; HTTP requests will report the reason. */
 const POLICY_VIOLATION = 1008;
@@ -30,7 +30,7 @@ export class Push {
   readonly #terms: () => string;
   #key = '';
   #socket: WebSocket | undefined;
-  #retryMs = RETRY_MS_MIN;
+  #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #ping: ReturnType<typeof setInterval> | undefined;
   #isHeard = false;
@@ -43,7 +43,7 @@ export class Push {
   /** Connects with a key; an empty key only disconnects. */
   connect(key: string): void {
     this.#key = key;
-    this.#retryMs = RETRY_MS_MIN;
+    this.#failures = 0;
     this.#drop();
     if (key !== '') this.#open();
   }
@@ -77,7 +77,7 @@ export class Push {
     const socket = new WebSocket(`${scheme}://${location.host}${path}`);
     this.#socket = socket;
     socket.onopen = () => {
-      this.#retryMs = RETRY_MS_MIN;
+      this.#failures = 0;
       this.#isHeard = true;
       this.#ping = setInterval(() => this.#checkAlive(), PING_MS);
       this.#events.opened();
@@ -95,8 +95,7 @@ export class Push {
 
   #lose(isRefused: boolean): void {
     this.#drop();
-    this.#retry = setTimeout(() => this.#open(), this.#retryMs);
-    this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
+    this.#retry = setTimeout(() => this.#open(), retryDelayMs(++this.#failures, RETRY));
     this.#events.closed(isRefused);
   }
 

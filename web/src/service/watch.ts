@@ -1,6 +1,7 @@
 /** Polls one question: with backoff after failures, not at all while it is pushed, once about the past. */
 
 import type { Answer, Question } from '../figures/answers.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import { Refusal } from './service.ts';
 
 const BACKOFF_MS_MAX = 30_000;
@@ -81,9 +82,7 @@ export class Watch {
   }
 
   #backoffMs({ retryAfterMs }: Refusal): number {
-    const doubled = this.#options.pollMs * 2 ** Math.min(this.#failures, 10);
-    // Jitter: many pages may be waiting for one service.
-    const spread = 0.75 + Math.random() / 2;
-    return Math.max(retryAfterMs, Math.min(BACKOFF_MS_MAX, doubled) * spread);
+    const terms = { firstMs: 2 * this.#options.pollMs, maxMs: BACKOFF_MS_MAX };
+    return Math.max(retryAfterMs, retryDelayMs(this.#failures, terms));
   }
 }
