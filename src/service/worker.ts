@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import path from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Registry, register } from 'prom-client';
 import { Admission } from '../access/admission.ts';
@@ -55,15 +54,8 @@ export interface WorkerOptions {
   offerSnapshots?(save: () => Promise<SavedSnapshot>): void;
 }
 
-/**
- * V8 stops inlining into a function after 920 bytes of bytecode. The way from a request's bytes to its
- * response is longer, and the calls in between would take up to a tenth of the fast lane's time.
- */
-const INLINED_BYTES_MAX = 3000;
-
 /** Serves until the signal, then drains the requests in flight. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${INLINED_BYTES_MAX}`);
   const warn = (message: string) => options.log.warn(message);
   const storage = await openStorage(options.settings, warn);
   try {
