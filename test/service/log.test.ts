@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -119,4 +119,34 @@ test('a reader that stalls holds nobody up, and gets whole lines once it reads a
   const indexes = entries.flatMap(({ msg, index }) => (msg === 'line' ? [index] : []));
   assert.deepEqual(indexes, [...indexes.keys()], 'the first lines, in their order');
   assert.ok(indexes.length > 1000 && indexes.length < COUNT, `${indexes.length} lines`);
+});
+
+/** A named pipe: both ends can be opened again and again. */
+function makePipe(): string {
+  const pipe = place('pipe');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  return pipe;
+}
+
+test('the log goes on when a named pipe gets another reader', async (context) => {
+  const pipe = makePipe();
+  const open = (flags: number) => openSync(pipe, flags | constants.O_NONBLOCK);
+  const first = open(constants.O_RDONLY);
+  const fd = open(constants.O_WRONLY);
+  context.after(() => closeSync(fd));
+  const log = createLog(JSON_LOG, fd);
+  closeSync(first);
+  log.info('nobody reads');
+  const second = open(constants.O_RDONLY);
+  context.after(() => closeSync(second));
+  const buffer = Buffer.alloc(4096);
+  const text = await until('the buffered line', () => {
+    try {
+      return buffer.toString('utf8', 0, readSync(second, buffer)) || undefined;
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN');
+      return undefined;
+    }
+  });
+  assert.equal(JSON.parse(text).msg, 'nobody reads');
 });

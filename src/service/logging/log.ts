@@ -1,41 +1,18 @@
 /** The log: JSON lines, or readable lines on a terminal. */
 
 import { isatty } from 'node:tty';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { LogSettings } from '../settings.ts';
+import { openDestination } from './log-destination.ts';
 
 export const STANDARD_OUTPUT = 1;
 export const STANDARD_ERROR = 2;
-const UNWRITTEN_BYTES_MAX = 1 << 20;
-/** The pause between attempts to write the buffered lines. */
-const RETRY_MS = 100;
 
 export function createLog({ logLevel, logFormat }: LogSettings, fd = STANDARD_OUTPUT): Logger {
   const isText = logFormat === 'auto' ? isatty(fd) : logFormat === 'text';
   if (!isText) return pino({ level: logLevel }, openDestination(fd));
   const stream = fd === STANDARD_OUTPUT ? process.stdout : process.stderr;
   return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
-}
-
-/**
- * By default, a full disk would end the process, and a reader that stalls would block it. Lines that cannot
- * be written are buffered; beyond the limit they are dropped.
- */
-function openDestination(fd: number): DestinationStream {
-  const options = { fd, sync: true, maxLength: UNWRITTEN_BYTES_MAX, retryEAGAIN: () => false };
-  const destination = pino.destination(options);
-  let isRetrying = false;
-  destination.removeAllListeners('error');
-  destination.on('error', () => {
-    if (isRetrying) return;
-    isRetrying = true;
-    setTimeout(() => {
-      isRetrying = false;
-      // Writes what is buffered.
-      destination.write('');
-    }, RETRY_MS).unref();
-  });
-  return destination;
 }
 
 /** An error as pino serializes it. */

@@ -12,6 +12,7 @@ import { OpenConnections, type OpenConnectionsParts } from '../connections/open-
 import type { UnfinishedBytes } from '../connections/unfinished-bytes.ts';
 import { FastLane, type LaneParts } from '../lane/fast-lane.ts';
 import { RequestStream, type SentBytes } from './request-stream.ts';
+import { startTimeLimits } from './time-limits.ts';
 import { TurnQueue } from './turn-queue.ts';
 
 export interface InfoServerParts {
@@ -43,8 +44,7 @@ export class InfoServer extends ConnectionServer {
       this.#lane = new FastLane(lane, (client, sent) => this.passToNode(client, sent));
     }
     this.on('connection', (socket: Socket) => this.#accept(socket));
-    // Node checks the time limits of requests from this event on (docs/internals/private-hooks.md).
-    this.once('listening', () => this.http.emit('listening'));
+    this.once('listening', () => startTimeLimits(this.http));
     this.once('close', () => this.#stop());
   }
 
