@@ -12,11 +12,10 @@ import { DEX, market, partialLedger, TIME, USER } from '../upstream/follower/led
 
 const KEY = 'a-vendors-secret';
 const FUNDING = { allTime: '1.5', sinceOpen: '0.5', sinceChange: '0.0' };
-const LEDGER = partialLedger(
-  DEX,
-  market('ABC'),
-  market('xyz:GOLD'),
-  ...['', 'xyz'].map((dex) => ({
+
+/** A position of -2.5 on each dex; the position on the first dex has these further fields. */
+function ledgerWith(fields: Readonly<Record<string, unknown>> = {}, markPx = '100.0') {
+  const accounts = ['', 'xyz'].map((dex) => ({
     type: 'account',
     user: USER,
     dex,
@@ -28,11 +27,16 @@ const LEDGER = partialLedger(
         entryNtl: '240.0',
         leverage: { type: 'cross', value: 10 },
         cumFunding: FUNDING,
+        ...(dex === '' ? fields : {}),
       },
     ],
-  })),
-  { type: 'collateral', user: USER, dex: 'xyz', amount: '1000.0' },
-);
+  }));
+  const collateral = { type: 'collateral', user: USER, dex: 'xyz', amount: '1000.0' };
+  const markets = ['ABC', 'xyz:GOLD'].map((coin) => market(coin, { markPx }));
+  return partialLedger(DEX, ...markets, ...accounts, collateral);
+}
+
+const LEDGER = ledgerWith();
 
 /** What the server answers, by type; the rest is answered from the ledger. */
 let told: Record<string, unknown> = {};
@@ -44,8 +48,12 @@ const server = createServer(async (request, response) => {
   let body = '';
   for await (const part of request) body += part;
   const question = JSON.parse(body);
-  const answer = told[question.type] ?? JSON.parse(answerQuestion(LEDGER, question));
-  response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  try {
+    const answer = told[question.type] ?? JSON.parse(answerQuestion(LEDGER, question));
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  } catch {
+    response.writeHead(422).end('the ledger does not know the mode of an account');
+  }
 });
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
@@ -57,21 +65,26 @@ function compare(...args: string[]): Promise<Outcome> {
   return run(['compare', '--user', USER, ...args], { variables: VARIABLES });
 }
 
-function accountWith(change: (answer: AnsweredAccount) => void, dex = ''): AnsweredAccount {
-  const answer = askAccount(LEDGER, USER, dex);
+function accountWith(
+  change: (answer: AnsweredAccount) => void,
+  dex = '',
+  ledger = LEDGER,
+): AnsweredAccount {
+  const answer = askAccount(ledger, USER, dex);
   delete answer.assetPositions[0].position.leverage.rawUsd;
   change(answer);
   return answer;
 }
 
 test('an account whose figures are all reproduced is printed figure by figure', async () => {
-  told = { clearinghouseState: accountWith(() => undefined) };
+  told = { clearinghouseState: accountWith(() => undefined), userAbstraction: 'default' };
   const { code, stdout, stderr } = await compare();
   assert.deepEqual([code, stderr], [0, '']);
   assert.equal(
     stdout,
     [
       `time ${TIME}`,
+      'mode default',
       'figure                              upstream        ours',
       'marginSummary.accountValue          250.0           250.0',
       'marginSummary.totalNtlPos           250.0           250.0',
@@ -121,6 +134,119 @@ test("a unified account is compared with its collateral, on the dex's own token"
   const { code, stdout, stderr } = await compare('--dex', 'xyz');
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(stdout, /^xyz:GOLD liquidationPx +585.3658536585 +585.3658536585$/m);
+  assert.match(stdout, /^mode unifiedAccount$/m);
+  assert.match(stdout, /^collateral: a spot balance of 1000.0 is behind it$/m);
+});
+
+for (const { mode, rule } of [
+  {
+    mode: 'portfolioMargin',
+    rule: 'the rule for the liquidation price and the withdrawable amount',
+  },
+  { mode: 'dexAbstraction', rule: 'the rule for the cash behind the positions of a dex' },
+]) {
+  test(`of an account in the mode ${mode} the liquidation price is not known, which is no difference`, async () => {
+    told = {
+      clearinghouseState: accountWith(() => undefined, 'xyz'),
+      userAbstraction: mode,
+      spotClearinghouseState: { balances: [{ token: 0, total: '1250.0', hold: '250.0' }] },
+    };
+    const { code, stdout, stderr } = await compare('--dex', 'xyz');
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.ok(stdout.includes(`\nmode ${mode}\n${mode}: ${rule} is not known\n`), stdout);
+    assert.match(stdout, /^xyz:GOLD liquidationPx .* not known$/m);
+    assert.equal(stdout.match(/ not known$/gm)?.length, 2, 'the note and one figure');
+    assert.doesNotMatch(stdout, / differs$/m);
+  });
+}
+
+test('of an account in portfolio margin whose answer has no rows the mode is named', async () => {
+  told = {
+    clearinghouseState: accountWith((answer) => {
+      answer.withdrawable = '9999.0';
+    }),
+    userAbstraction: 'portfolioMargin',
+  };
+  const { code, stdout } = await compare();
+  assert.equal(code, 0);
+  assert.match(stdout, /^portfolioMargin: .* is not known$/m);
+  assert.match(stdout, /^withdrawable: got 9999.0, expected at most /m);
+});
+
+test('a mode with other rules excuses no other figure', async () => {
+  told = {
+    clearinghouseState: accountWith(({ crossMarginSummary }) => {
+      crossMarginSummary.totalNtlPos = '250.000001';
+    }, 'xyz'),
+    userAbstraction: 'portfolioMargin',
+  };
+  const { code, stdout } = await compare('--dex', 'xyz');
+  assert.equal(code, 1);
+  assert.match(stdout, /^crossMarginSummary.totalNtlPos .* differs$/m);
+});
+
+test('an isolated leg without a position is named, and its figures are not known', async () => {
+  told = {
+    clearinghouseState: accountWith(({ marginSummary }) => {
+      marginSummary.accountValue = '262.5';
+      marginSummary.totalRawUsd = '512.5';
+    }),
+  };
+  const { code, stdout } = await compare();
+  assert.equal(code, 0);
+  assert.match(stdout, /^isolated leg: cash outside of all positions, whose rule is not known$/m);
+  assert.match(stdout, /^marginSummary.accountValue +262.5 +250.0 +not known$/m);
+  assert.match(stdout, /^marginSummary.totalRawUsd +512.5 +500.0 +not known$/m);
+});
+
+test("a position with margin tiers other than its market's is no difference", async () => {
+  const own = [{ lowerBound: '0.0', maxLeverage: 50 }];
+  told = { clearinghouseState: accountWith(() => undefined, '', ledgerWith({ marginTiers: own })) };
+  const { code, stdout, stderr } = await compare();
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^margin tiers other than its market's: ABC$/m);
+  assert.match(stdout, /^ABC maxLeverage +50 +50$/m);
+});
+
+test('a table of another dex is found as the tiers of a position', async () => {
+  const table = [
+    { lowerBound: '0.0', maxLeverage: 40 },
+    { lowerBound: '100.0', maxLeverage: 10 },
+  ];
+  told = {
+    clearinghouseState: accountWith(() => undefined, '', ledgerWith({ marginTiers: table })),
+    allPerpMetas: [
+      JSON.parse(answerQuestion(LEDGER, { type: 'meta' })),
+      {
+        universe: [{ name: 'xyz:GOLD', szDecimals: 2, maxLeverage: 40, marginTableId: 60 }],
+        marginTables: [[60, { description: '', marginTiers: table }]],
+      },
+    ],
+  };
+  const { code, stdout, stderr } = await compare();
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^ABC maxLeverage +10 +10$/m);
+});
+
+test('perp and spot answers of different marks are asked for again until both are of one moment', async () => {
+  const before = accountWith(() => undefined, 'xyz', ledgerWith({}, '110.0'));
+  const after = accountWith(() => undefined, 'xyz');
+  const spot = (available: string) => ({
+    balances: [{ token: 0, total: '1250.0', hold: '250.0' }],
+    tokenToAvailableAfterMaintenance: [[0, available]],
+  });
+  const accounts = [before, after];
+  told = {
+    userAbstraction: 'unifiedAccount',
+    // Of the later marks: 1,000 outside of the account, its value of 250 less 6.25 of maintenance.
+    spotClearinghouseState: spot('1243.75'),
+    get clearinghouseState() {
+      return accounts.length > 1 ? accounts.shift() : accounts[0];
+    },
+  };
+  const { code, stdout, stderr } = await compare('--dex', 'xyz');
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^collateral: a spot balance of 1000.0 is behind it$/m);
 });
 
 test('an account that is not unified is not excused by a spot balance', async () => {

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { compareWith } from '../../src/cli/commands/compare.ts';
 import { parseAddress } from '../../src/exact/address.ts';
 import { QUESTION_TYPES } from '../../src/info/question-types.ts';
 import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
@@ -35,7 +34,6 @@ function probe(base: string, choice: Choice = {}): Promise<ProbeReport> {
   return probeServer({
     settings: { upstream, upstreamHeader: undefined, probedUser, probeTime, showUser },
     budget: Number.POSITIVE_INFINITY,
-    compareAccount: compareWith,
     signal: new AbortController().signal,
     progress: () => undefined,
     ...rest,

@@ -6,7 +6,6 @@ import { PROBE_BUDGET, probeServer } from '../../upstream/probe/open-probe.ts';
 import { formatReport } from '../../upstream/probe/probe-report.ts';
 import { PROBE_SETTINGS } from '../../upstream/settings.ts';
 import type { Command } from '../command.ts';
-import { compareWith } from './compare.ts';
 
 /** Long enough to see the hourly funding once. There is a limit because a probe is not a monitor. */
 const TIME_MS_MAX = 3_600_000;
@@ -29,7 +28,6 @@ export const probe: Command<typeof settings> = {
     const report = await probeServer({
       settings: chosen,
       budget: PROBE_BUDGET,
-      compareAccount: compareWith,
       signal,
       progress: (text) => terminal.progress(() => text),
     });

@@ -23,8 +23,11 @@ import { readPrinted } from './printed-amounts.ts';
 
 /** In this mode, one spot balance backs all dexes with the same collateral token. */
 export const UNIFIED_MODE = 'unifiedAccount';
-/** The rules of these modes for the liquidation price, or for the cash of a dex, are not known. */
-const MODES_WITH_OTHER_RULES: readonly string[] = ['portfolioMargin', 'dexAbstraction'];
+/** Modes with other rules, and what is not known about each mode. */
+const UNKNOWN_RULES: ReadonlyMap<string, string> = new Map([
+  ['portfolioMargin', 'the rule for the liquidation price and the withdrawable amount'],
+  ['dexAbstraction', 'the rule for the cash behind the positions of a dex'],
+]);
 const MODE = /^[A-Za-z0-9]{1,40}$/;
 
 /** `userAbstraction`: the mode of an account. */
@@ -36,7 +39,12 @@ export function readMode(json: unknown): string | DialectError {
 }
 
 export function hasKnownRules(mode: string): boolean {
-  return !MODES_WITH_OTHER_RULES.includes(mode);
+  return findUnknownRule(mode) === undefined;
+}
+
+/** What is not known about the mode; undefined if the rules of the mode are known. */
+export function findUnknownRule(mode: string): string | undefined {
+  return UNKNOWN_RULES.get(mode);
 }
 
 /**

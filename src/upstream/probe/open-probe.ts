@@ -13,7 +13,6 @@ import { requestHeadersOf } from '../follower/request-headers.ts';
 import type { ProbeSettings } from '../settings.ts';
 import { maskAddresses } from './mask-addresses.ts';
 import { Probe } from './probe.ts';
-import type { CompareAccount } from './probe-accounts.ts';
 import { ProbeClient } from './probe-client.ts';
 import { ProbeMarkets } from './probe-markets.ts';
 import { ProbePush } from './probe-push.ts';
@@ -35,7 +34,6 @@ const QUIET_LOG = { info: () => undefined, warn: () => undefined };
 export interface ProbeRun {
   readonly settings: Omit<ProbeSettings, 'probeJson'>;
   readonly budget: number;
-  readonly compareAccount: CompareAccount;
   readonly signal: AbortSignal;
   progress(text: string): void;
 }
@@ -58,7 +56,6 @@ export async function probeServer(run: ProbeRun): Promise<ProbeReport> {
       origin: address.origin,
       ...{ user, markets, push, durationMs: probeTime },
       client: new ProbeClient({ ...shared, http, address }),
-      compareAccount: run.compareAccount,
       subscribe: (wanted) => connection.subscribe(wanted),
       progress: run.progress,
     });

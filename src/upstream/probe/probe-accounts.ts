@@ -2,56 +2,50 @@
 
 import type { Address } from '../../exact/address.ts';
 import type { QuestionBody } from '../../info/question.ts';
-import type { ComparedFigure } from '../dialect/account-check.ts';
+import type { AnswerAsker } from '../client/question-asker.ts';
+import { UpstreamError } from '../client/upstream-error.ts';
+import { AccountComparer } from './account-comparison.ts';
 import { checkPrintedAmounts } from './printed-check.ts';
 import type { ProbeClient } from './probe-client.ts';
 import type { AccountRow } from './probe-report.ts';
 
-type Ask = (question: QuestionBody) => Promise<unknown>;
-
-/**
- * Reads an account and everything that the check needs, and compares its figures. Rejects if the
- * account cannot be read.
- */
-export type CompareAccount = (
-  ask: Ask,
-  account: { readonly user: Address; readonly dex: string },
-) => Promise<{ readonly figures: readonly ComparedFigure[] }>;
-
-/** Answers that are the same for all dexes. */
-const SHARED_TYPES: readonly string[] = ['perpDexs', 'userAbstraction', 'spotClearinghouseState'];
 const ACCOUNT = 'clearinghouseState';
 
 export class ProbeAccounts {
   readonly #client: Pick<ProbeClient, 'ask'>;
-  readonly #compare: CompareAccount;
-  readonly #shared = new Map<string, unknown>();
-  /** The answers of `meta` that are already known, by dex. */
-  readonly #metas: ReadonlyMap<string, unknown>;
+  /** What the server has answered about its markets, by type of question. */
+  readonly #known: ReadonlyMap<string, unknown>;
+  readonly #comparer: AccountComparer;
   /** The last answer about an account. */
   #account: unknown;
 
-  constructor(
-    client: Pick<ProbeClient, 'ask'>,
-    compare: CompareAccount,
-    metas: ReadonlyMap<string, unknown>,
-  ) {
+  constructor(client: Pick<ProbeClient, 'ask'>, known: ReadonlyMap<string, unknown>) {
     this.#client = client;
-    this.#compare = compare;
-    this.#metas = metas;
+    this.#known = known;
+    const ask = (question: QuestionBody) => this.#ask(question);
+    const server: AnswerAsker = {
+      ask,
+      async askAnswer(question) {
+        const json = await ask(question);
+        return { text: JSON.stringify(json), json };
+      },
+    };
+    this.#comparer = new AccountComparer(server, { priority: 'probe' });
   }
 
   async compare(user: Address, dex: string): Promise<AccountRow> {
     this.#account = undefined;
     try {
-      const { figures } = await this.#compare((question) => this.#ask(question), { user, dex });
+      const { mode, notes, figures } = await this.#comparer.compare({ user, dex });
       const differing = figures
-        .filter(({ isSame }) => !isSame)
+        .filter(({ verdict }) => verdict === 'differs')
         .map(({ field, coin, ours, theirs }) => ({ field, coin, ours, theirs }));
-      return this.#describe({ dex, figures: figures.length, differing, reason: undefined });
+      const unknown = figures.filter(({ verdict }) => verdict === 'not known').length;
+      const counts = { figures: figures.length, unknown };
+      return this.#describe({ dex, mode, notes, ...counts, differing, reason: undefined });
     } catch (error) {
-      const reason = (error as Error).message;
-      return this.#describe({ dex, figures: 0, differing: [], reason });
+      const nothing = { mode: undefined, notes: [], figures: 0, unknown: 0, differing: [] };
+      return this.#describe({ dex, ...nothing, reason: (error as Error).message });
     }
   }
 
@@ -60,15 +54,16 @@ export class ProbeAccounts {
   }
 
   async #ask(question: QuestionBody): Promise<unknown> {
-    const key = JSON.stringify(question);
-    const meta = question.type === 'meta' ? this.#metas.get(String(question['dex'])) : undefined;
-    const known = meta ?? this.#shared.get(key);
+    const known = this.#known.get(question.type);
     if (known !== undefined) return known;
     const answer = await this.#client.ask(question);
-    if (answer === undefined) throw new Error('the probe has ended');
-    if (answer.reason !== undefined) throw new Error(`${question.type}: ${answer.reason}`);
-    if (SHARED_TYPES.includes(question.type)) this.#shared.set(key, answer.json);
-    if (question.type === ACCOUNT) this.#account = answer.json;
-    return answer.json;
+    if (answer === undefined) throw new UpstreamError('closed', 'the probe has ended');
+    const { error, json } = answer;
+    if (error !== undefined) {
+      const { kind, status } = error;
+      throw new UpstreamError(kind, `${question.type}: ${error.message}`, { status });
+    }
+    if (question.type === ACCOUNT) this.#account = json;
+    return json;
   }
 }

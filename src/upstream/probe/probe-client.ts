@@ -13,7 +13,7 @@ export interface ProbeAnswer {
   /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
   /** Why there is no answer; undefined if there is one. */
-  readonly reason: string | undefined;
+  readonly error: UpstreamError | undefined;
   readonly json: unknown;
   /** Time from the request to the last byte of the response. */
   readonly ms: number;
@@ -73,7 +73,7 @@ export class ProbeClient {
     const isAnswered = !(answer instanceof UpstreamError);
     return {
       status: response?.status,
-      reason: isAnswered ? undefined : answer.message,
+      error: isAnswered ? undefined : answer,
       json: isAnswered ? answer.json : undefined,
       ms,
       bytes: response?.body.length ?? 0,

@@ -24,8 +24,8 @@ export class ProbeMarkets {
     dexes: NO_DEXES,
     metas: new Map(),
   });
-  /** The unchanged answers of the server, by dex. */
-  readonly metas = new Map<string, unknown>();
+  /** The server's unchanged answers with all dexes and all markets, by type of question. */
+  readonly answers = new Map<string, unknown>();
 
   get dexes(): string[] {
     const named = this.#dexes.dexes.flatMap((dex) => dex?.name ?? []);
@@ -46,8 +46,10 @@ export class ProbeMarkets {
   #take(type: string, json: unknown): unknown {
     if (type === 'perpDexs') {
       const dexes = readPerpDexs(json);
-      if (!(dexes instanceof DialectError)) this.#dexes = dexes;
-      return dexes;
+      if (dexes instanceof DialectError) return dexes;
+      this.#dexes = dexes;
+      this.answers.set(type, json);
+      return undefined;
     }
     if (type === 'metaAndAssetCtxs') return readMetaAndAssetCtxs(json, '', this.directory);
     if (type === 'allPerpMetas') return this.#takeAll(json);
@@ -58,7 +60,7 @@ export class ProbeMarkets {
   #takeAll(json: unknown): DialectError | undefined {
     const metas = readAllPerpMetas(json, this.#dexes);
     if (metas instanceof DialectError) return metas;
-    for (const [name, meta] of metas) this.metas.set(name, meta.json);
+    this.answers.set('allPerpMetas', json);
     this.#list(metas);
     return undefined;
   }
@@ -67,9 +69,7 @@ export class ProbeMarkets {
   #takeFirst(json: unknown): DialectError | undefined {
     const meta = readMeta(json);
     if (meta instanceof DialectError) return meta;
-    if (this.metas.size > 0) return undefined;
-    this.metas.set(FIRST_DEX, json);
-    this.#list(new Map([[FIRST_DEX, meta]]));
+    if (!this.answers.has('allPerpMetas')) this.#list(new Map([[FIRST_DEX, meta]]));
     return undefined;
   }
 

@@ -26,8 +26,14 @@ export interface QuestionRow {
 
 export interface AccountRow {
   readonly dex: string;
+  /** `userAbstraction`; undefined if the server does not answer this question. */
+  readonly mode: string | undefined;
+  /** What the figures alone do not show, and what we do not know. */
+  readonly notes: readonly string[];
   /** Number of figures that were compared with ours. */
   readonly figures: number;
+  /** Number of figures that depend on a rule or an amount that we do not know. */
+  readonly unknown: number;
   readonly differing: readonly Mismatch[];
   /** Why the figures could not be compared. */
   readonly reason: string | undefined;
@@ -140,11 +146,15 @@ function formatSubscriptions(rows: readonly SubscriptionRow[]): string[] {
   return [title, ...lines];
 }
 
-function formatAccount({ dex, figures, differing, reason, amounts }: AccountRow): string[] {
+function formatAccount({ dex, mode, notes, differing, reason, ...row }: AccountRow): string[] {
+  const { figures, unknown, amounts } = row;
   const name = dex === '' ? 'the first dex' : `dex ${dex}`;
-  const verdict = reason ?? `${differing.length} of ${figures} figures differ from ours`;
+  const differ = `${differing.length} of ${figures} figures differ from ours`;
+  const verdict = unknown === 0 ? differ : `${differ}, ${unknown} are not known`;
   return [
-    `account on ${name}: ${verdict}`,
+    `account on ${name}: ${reason ?? verdict}`,
+    ...(mode === undefined ? [] : [`    mode ${mode}`]),
+    ...notes.map((note) => `    ${note}`),
     ...differing.map((mismatch) => `    ${describeMismatch(mismatch)}`),
     ...amounts.strange.map(({ path, got }) => `    ${path}: got ${got}, expected an amount`),
   ];

@@ -12,7 +12,7 @@ import type { Clock } from '../client/limits/clock.ts';
 import type { UpstreamSubscription } from '../client/push/upstream-subscription.ts';
 import { compareForm } from './answer-form.ts';
 import { Distribution } from './distribution.ts';
-import { type CompareAccount, ProbeAccounts } from './probe-accounts.ts';
+import { ProbeAccounts } from './probe-accounts.ts';
 import type { ProbeAnswer, ProbeClient } from './probe-client.ts';
 import type { ProbeMarkets } from './probe-markets.ts';
 import type { ProbePush } from './probe-push.ts';
@@ -40,7 +40,6 @@ export interface ProbeOptions {
   readonly client: ProbeClient;
   readonly markets: ProbeMarkets;
   readonly push: ProbePush;
-  readonly compareAccount: CompareAccount;
   readonly clock: Clock;
   wallMs(): number;
   subscribe(wanted: readonly UpstreamSubscription[]): void;
@@ -112,13 +111,13 @@ export class Probe {
   }
 
   #describeAnswer(question: QuestionBody, answer: ProbeAnswer): QuestionRow {
-    const { reason, status, ms, bytes, json } = answer;
-    const isAnswered = reason === undefined;
+    const { error, status, ms, bytes, json } = answer;
+    const isAnswered = error === undefined;
     const schema = OWN_TYPES.find(({ type }) => type === question.type)?.answerSchema;
     return {
       question,
       answered: isAnswered ? 'yes' : 'no',
-      ...{ status, reason, bytes },
+      ...{ status, reason: error?.message, bytes },
       ms: Math.round(ms),
       ageMs: this.#noteAge(question.type, answer),
       form: isAnswered && schema !== undefined ? compareForm(schema, json) : undefined,
@@ -154,9 +153,9 @@ export class Probe {
   }
 
   async #compareAccounts(): Promise<void> {
-    const { client, markets, user, compareAccount } = this.#options;
+    const { client, markets, user } = this.#options;
     if (user === undefined) return;
-    const accounts = new ProbeAccounts(client, compareAccount, markets.metas);
+    const accounts = new ProbeAccounts(client, markets.answers);
     for (const dex of markets.dexes) {
       this.#sayProgress(`comparing the account on ${dex === '' ? 'the first dex' : dex}`);
       this.#accounts.push(await accounts.compare(user, dex));

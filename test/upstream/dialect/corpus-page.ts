@@ -33,7 +33,7 @@ const LEFT_OUT = `
 These samples look like answers of the exchange, but they are invented or incomplete, so they cannot show anything.
 `;
 
-export function formatCorpusPage(accounts = followCorpus()): string {
+export function formatCorpusPage(accounts: readonly CorpusAccount[]): string {
   return [
     INTRODUCTION,
     formatTotals(accounts),
@@ -104,5 +104,5 @@ function formatOrigin({ answer: { name, origin, about, cut } }: CorpusAccount): 
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.stdout.write(formatCorpusPage());
+  process.stdout.write(formatCorpusPage(await followCorpus()));
 }

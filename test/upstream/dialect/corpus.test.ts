@@ -6,7 +6,7 @@ import { readDocument } from '../../docs/documents.ts';
 import { followCorpus } from './corpus.ts';
 import { formatCorpusPage, totalsOf } from './corpus-page.ts';
 
-const ACCOUNTS = followCorpus();
+const ACCOUNTS = await followCorpus();
 
 for (const { answer, followed } of ACCOUNTS) {
   test(`the account recorded as ${answer.name} is judged as expected: ${answer.verdict}`, () => {

@@ -9,8 +9,11 @@ import path from 'node:path';
 import { parseBlock } from '../../../src/events/event.ts';
 import { isJsonObject } from '../../../src/events/fields.ts';
 import { parseAddress } from '../../../src/exact/address.ts';
+import type { QuestionBody } from '../../../src/info/question.ts';
 import { applyBlock } from '../../../src/state/fold.ts';
 import { createState, type State } from '../../../src/state/state.ts';
+import type { AnswerAsker } from '../../../src/upstream/client/question-asker.ts';
+import { UpstreamError } from '../../../src/upstream/client/upstream-error.ts';
 import {
   type AccountRows,
   readAccountAnswer,
@@ -30,14 +33,9 @@ import {
 import { isSameAmount } from '../../../src/upstream/dialect/printed-amounts.ts';
 import { isSameRatio } from '../../../src/upstream/dialect/same-ratio.ts';
 import {
-  hasKnownRules,
-  readCollateral,
-  UNIFIED_MODE,
-} from '../../../src/upstream/dialect/spot-answer.ts';
-import {
-  AccountJudge,
-  type JudgedAccount,
-} from '../../../src/upstream/follower/accounts/account-judge.ts';
+  AccountComparer,
+  type AccountComparison,
+} from '../../../src/upstream/probe/account-comparison.ts';
 import { PROJECT } from '../../../tools/harness/paths.ts';
 import {
   type AnsweredAccount,
@@ -77,11 +75,15 @@ export interface RecordedAccount {
   readonly spotClearinghouseState?: unknown;
   /** "recorded", or why it is passed on; checked by the test, so that a change is seen. */
   readonly verdict: string;
+  /** Where the terms of its markets come from. */
+  readonly marketsFrom: string;
+  /** The spot cash behind the positions that the origin names, without a spot answer. */
+  readonly givenCollateral?: string;
   /** Of one that is passed on: what we do not know of it. */
   readonly unknownRule?: string;
 }
 
-function loadCorpus(): RecordedAccount[] {
+export function loadCorpus(): RecordedAccount[] {
   const files = readdirSync(CORPUS).sort();
   return files.map((file) => JSON.parse(readFileSync(path.join(CORPUS, file), 'utf8')));
 }
@@ -112,73 +114,62 @@ interface FollowedAccount {
 
 const USER = `0x${'c0'.repeat(20)}`;
 const ADDRESS = parseAddress(USER) ?? assert.fail(USER);
+const DEPLOYER = `0x${'d0'.repeat(20)}`;
+const EMPTY_META = { universe: [], marginTables: [] };
 const RECORDED = 'recorded';
 
-/** As a follower would: what our rules reproduce is recorded and answered from the ledger. */
-function followRecorded(recorded: RecordedAccount): FollowedAccount {
-  const directory = directoryOf(recorded);
-  const answer = completeAnswer(recorded, directory);
-  const judged = judge(recorded, answer, directory);
-  if (judged.kind !== 'checked') {
-    const fields = (judged.mismatches ?? []).map(({ field }) => field);
-    return passOn(nameFields(fields), compareFigures(recorded, answer, directory));
-  }
-  const { rows } = judged;
-  const ours = answerFromLedger(recorded, rows, directory);
-  const figures = compareMembers('', recorded.clearinghouseState, ours, rows.collateral);
+/** The follower's own code reads the account; what it reproduces is recorded, and asked for again. */
+async function followRecorded(recorded: RecordedAccount): Promise<FollowedAccount> {
+  const answer = completeAnswer(recorded, directoryOf(recorded));
+  const comparer = new AccountComparer(recordedServer(recorded, answer), { priority: 'asked' });
+  const { dex, clearinghouseState } = recorded;
+  const comparison = await comparer.compare({ user: ADDRESS, dex });
+  const { isReproduced, reading, directory } = comparison;
+  if (!isReproduced || reading === undefined) return passOn(recorded, comparison);
+  const ours = answerFromLedger(recorded, reading.rows, directory);
+  const figures = compareMembers('', clearinghouseState, ours, reading.rows.collateral);
   return { verdict: RECORDED, figures };
 }
 
-/** As account-reader.ts does, with the mode and the spot answer that were recorded with the account. */
-function judge(
-  { dex, userAbstraction = 'default', spotClearinghouseState }: RecordedAccount,
-  answer: unknown,
-  directory: MarketDirectory,
-): JudgedAccount {
-  const time = { note: () => undefined };
-  const accountJudge = new AccountJudge({ ledger: createState(), pending: { directory }, time });
-  const watched = { item: { kind: 'account', user: USER, dex }, address: ADDRESS } as const;
-  const judged = accountJudge.judge(answer, watched, { areMarketsNew: true });
-  if (judged.kind === 'failed') return judged;
-  if (judged.kind === 'checked' && judged.rows.isCollateralShown) return judged;
-  if (!hasKnownRules(userAbstraction)) {
-    const mismatch = { field: 'userAbstraction', coin: undefined, ours: '', theirs: '' };
-    return {
-      kind: 'unchecked',
-      time: 0,
-      mismatches: [mismatch],
-      isCollateralMissing: false,
-      isKnownForm: false,
-    };
-  }
-  if (userAbstraction !== UNIFIED_MODE || spotClearinghouseState === undefined) return judged;
-  return accountJudge.judgeWith(answer, watched, [
-    ({ reported }) =>
-      readCollateral(spotClearinghouseState, directory.collateralTokenOf(dex), reported),
+/** A server that answers what was recorded, and refuses all other questions. */
+function recordedServer(recorded: RecordedAccount, account: unknown): AnswerAsker {
+  const { dex, meta, userAbstraction, givenCollateral } = recorded;
+  const given = { token: 0, total: givenCollateral, hold: '0.0' };
+  const spot =
+    recorded.spotClearinghouseState ??
+    (givenCollateral === undefined ? undefined : { balances: [given] });
+  const named = dex === '' ? [] : [{ name: dex, fullName: dex, deployer: DEPLOYER }];
+  const answers = new Map<string, unknown>([
+    ['perpDexs', [null, ...named]],
+    ['allPerpMetas', dex === '' ? [meta] : [EMPTY_META, meta]],
+    ['clearinghouseState', account],
+    ['userAbstraction', userAbstraction],
+    ['spotClearinghouseState', spot],
   ]);
+  const ask = ({ type }: QuestionBody) => {
+    const json = answers.get(type);
+    if (json !== undefined) return Promise.resolve(json);
+    const error = new UpstreamError('refused', `${type} was not recorded`, { status: 422 });
+    return Promise.reject(error);
+  };
+  return {
+    ask,
+    askAnswer: async (question) => {
+      const json = await ask(question);
+      return { text: JSON.stringify(json), json };
+    },
+  };
 }
 
-/** The figures of an account that is passed on, without a collateral. */
-function compareFigures(
-  recorded: RecordedAccount,
-  answer: unknown,
-  directory: MarketDirectory,
-): CorpusFigure[] {
-  const reading = readAccountAnswer(answer, { dex: recorded.dex, directory });
-  if (reading instanceof DialectError) return [];
-  const figures = compareAccount(reading, directory).map(({ field, coin, ...rest }) => ({
+function passOn(recorded: RecordedAccount, comparison: AccountComparison): FollowedAccount {
+  const { figures, mismatches } = comparison;
+  const open = mismatches.length > 0 ? mismatches : figures.filter(({ isSame }) => !isSame);
+  const fields = [...new Set(open.map(({ field }) => field))].join(', ');
+  const compared = figures.map(({ field, coin, ...rest }) => ({
     place: coin === undefined ? field : `${field} of ${coin}`,
     ...rest,
   }));
-  return withoutMissing(recorded, figures);
-}
-
-function passOn(reason: string, figures: readonly CorpusFigure[]): FollowedAccount {
-  return { verdict: `passed on: ${reason}`, figures };
-}
-
-function nameFields(fields: readonly string[]): string {
-  return [...new Set(fields)].join(', ');
+  return { verdict: `passed on: ${fields}`, figures: withoutMissing(recorded, compared) };
 }
 
 function withoutMissing(
@@ -191,8 +182,7 @@ function withoutMissing(
 export function directoryOf({ dex, meta }: Pick<RecordedAccount, 'dex' | 'meta'>): MarketDirectory {
   const listing = readMeta(meta);
   if (listing instanceof DialectError) assert.fail(listing.message);
-  const deployer = `0x${'d0'.repeat(20)}`;
-  const named = dex === '' ? [] : [{ name: dex, fullName: dex, deployer }];
+  const named = dex === '' ? [] : [{ name: dex, fullName: dex, deployer: DEPLOYER }];
   const dexes = { dexes: named, odd: [], json: undefined };
   return createDirectory(createState(), { dexes, metas: new Map([[dex, listing]]) });
 }
@@ -204,22 +194,27 @@ const NO_FUNDING = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' };
 function completeAnswer(recorded: RecordedAccount, directory: MarketDirectory): unknown {
   const { missing = [], clearinghouseState } = recorded;
   if (missing.length === 0) return clearinghouseState;
+  const { marginSummary } = clearinghouseState;
   const answer = {
-    crossMarginSummary: clearinghouseState.marginSummary,
+    crossMarginSummary: marginSummary,
     crossMaintenanceMarginUsed: '0.0',
-    withdrawable: '0.0',
     ...clearinghouseState,
+    withdrawable: missing.includes('withdrawable') ? '0.0' : clearinghouseState.withdrawable,
     assetPositions: clearinghouseState.assetPositions.map(({ type, position }) => ({
       type,
       position: { cumFunding: NO_FUNDING, ...position },
     })),
   };
-  const context = { dex: recorded.dex, directory, collateral: 0 };
-  const reading = readAccountAnswer(answer, context);
-  if (reading instanceof DialectError) return answer;
-  const figures = compareAccount(reading, directory);
-  const ours = (name: string) => figures.find(({ field }) => field === name)?.ours;
-  return { ...answer, crossMaintenanceMarginUsed: ours('crossMaintenanceMarginUsed') };
+  const reading = readAccountAnswer(answer, { dex: recorded.dex, directory, collateral: 0 });
+  if (reading instanceof DialectError) assert.fail(reading.message);
+  const completed: Record<string, unknown> = structuredClone(answer);
+  for (const { field, coin, ours } of compareAccount(reading, directory)) {
+    const [name, member] = field.split('.');
+    if (coin !== undefined || !missing.includes(name)) continue;
+    if (member === undefined) completed[name] = ours;
+    else completed[name] = { ...(completed[name] as object), [member]: ours };
+  }
+  return completed;
 }
 
 function append(state: State, time: number, events: readonly unknown[]): void {
@@ -313,13 +308,15 @@ export interface CorpusAccount {
   readonly valueClass: string;
 }
 
-export function followCorpus(): CorpusAccount[] {
-  return loadCorpus().map((answer) => ({
-    answer,
-    followed: followRecorded(answer),
-    forms: formsOf(answer),
-    valueClass: valueClassOf(answer),
-  }));
+export function followCorpus(): Promise<CorpusAccount[]> {
+  return Promise.all(
+    loadCorpus().map(async (answer) => ({
+      answer,
+      followed: await followRecorded(answer),
+      forms: formsOf(answer),
+      valueClass: valueClassOf(answer),
+    })),
+  );
 }
 
 function formsOf({ dex, forms, network, userAbstraction, ...rest }: RecordedAccount): string[] {

@@ -8,7 +8,6 @@ import { DecimalError, type Exact, subtract } from '../../../exact/decimal.ts';
 import type { StateView } from '../../../state/state.ts';
 import {
   type AccountReading,
-  type AccountRows,
   readAccountAnswer,
   withCollateral,
 } from '../../dialect/account-answer.ts';
@@ -22,9 +21,8 @@ import { readPrinted } from '../../dialect/printed-amounts.ts';
 import type { ExchangeTime } from '../blocks/exchange-time.ts';
 import type { Watched } from './watch-list.ts';
 
-export interface CheckedAccount {
+export interface CheckedAccount extends AccountReading {
   readonly kind: 'checked';
-  readonly rows: AccountRows;
 }
 
 /** An answer of the right form that our rules do not reproduce. */
@@ -37,6 +35,8 @@ export interface UncheckedAccount {
   readonly isCollateralMissing: boolean;
   /** Known kind of account that our rules cannot reproduce: reading it again changes nothing. */
   readonly isKnownForm: boolean;
+  /** The answer as the last try read it; undefined if the answer has no rows. */
+  readonly reading: AccountReading | undefined;
 }
 
 export interface FailedAccount {
@@ -70,9 +70,9 @@ interface JudgeOptions {
   readonly areMarketsNew?: boolean;
 }
 
-/** The result of one try: the rows that reproduce the answer, or the mismatches. */
+/** The result of one try. Without mismatches, the reading reproduces the answer. */
 interface Attempt {
-  readonly rows?: AccountRows;
+  readonly reading: AccountReading;
   readonly mismatches: readonly Mismatch[];
 }
 
@@ -118,15 +118,16 @@ export class AccountJudge {
       ...(recorded.size > 0 ? [() => this.#try(withTiers(reading, recorded), sources)] : []),
       () => this.#try(reading, sources),
     ];
-    let attempt: Attempt = { mismatches: [] };
+    let attempt: Attempt = { reading, mismatches: [] };
     for (const run of attempts) {
       attempt = run();
-      if (attempt.rows !== undefined) return { kind: 'checked', rows: attempt.rows };
+      if (attempt.mismatches.length === 0) return { kind: 'checked', ...attempt.reading };
     }
     if (areMarketsNew) attempt = this.#tryOwnTiers(reading, attempt, sources);
-    const { rows, mismatches } = attempt;
-    if (rows !== undefined) return { kind: 'checked', rows };
-    return { kind: 'unchecked', time, ...explainMismatches(mismatches, reading) };
+    const { mismatches } = attempt;
+    if (mismatches.length === 0) return { kind: 'checked', ...attempt.reading };
+    const explained = explainMismatches(mismatches, reading);
+    return { kind: 'unchecked', time, reading: attempt.reading, ...explained };
   }
 
   /**
@@ -134,17 +135,20 @@ export class AccountJudge {
    * cause.
    */
   #try(reading: AccountReading, sources: readonly CollateralSource[]): Attempt {
-    let mismatches: readonly Mismatch[] = [];
+    let attempt: Attempt | undefined;
     for (const findSource of sources) {
       const collateral = findSource(reading);
       if (collateral === undefined) continue;
-      if (collateral instanceof DialectError) return { mismatches: [collateral.mismatch] };
+      if (collateral instanceof DialectError) {
+        return { reading, mismatches: [collateral.mismatch] };
+      }
       const backed = withCollateral(reading, collateral);
-      mismatches = checkAccount(backed, this.#options.pending.directory);
-      if (mismatches.length === 0) return { rows: backed.rows, mismatches };
+      const mismatches = checkAccount(backed, this.#options.pending.directory);
+      attempt = { reading: backed, mismatches };
       if (!isCollateralSuspected(mismatches)) break;
     }
-    return { mismatches };
+    if (attempt === undefined) throw new Error('no collateral was tried');
+    return attempt;
   }
 
   /**
@@ -164,13 +168,13 @@ export class AccountJudge {
     if (coins.size === 0) return before;
     const single = withSingleTiers(reading, coins);
     const attempt = this.#try(single, sources);
-    if (attempt.rows !== undefined) return attempt;
+    if (attempt.mismatches.length === 0) return attempt;
     const collaterals = new Set(sources.map((findSource) => findSource(single)));
     for (const collateral of collaterals) {
       if (typeof collateral !== 'number') continue;
       const fitting = withFittingTiers(reading, coins, { directory, collateral });
       const fitted = fitting && this.#try(fitting, [() => collateral]);
-      if (fitted?.rows !== undefined) return fitted;
+      if (fitted?.mismatches.length === 0) return fitted;
     }
     // With these tiers, a collateral that is not known yet may explain the remaining mismatches.
     return isCollateralSuspected(attempt.mismatches) ? attempt : before;
@@ -230,5 +234,6 @@ function refuse({ fault, mismatch, message }: DialectError, json: unknown): Judg
   if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
   // An answer of the right shape has a time.
   const { time } = json as { readonly time: number };
-  return { kind: 'unchecked', time, mismatches, isCollateralMissing: false, isKnownForm: false };
+  const unknown = { isCollateralMissing: false, isKnownForm: false, reading: undefined };
+  return { kind: 'unchecked', time, mismatches, ...unknown };
 }

@@ -7,9 +7,10 @@ import type { StateView } from '../../../state/state.ts';
 import type { AnswerAsker, ParsedAnswer } from '../../client/question-asker.ts';
 import type { AskOptions } from '../../client/upstream.ts';
 import { UpstreamError } from '../../client/upstream-error.ts';
-import type { AccountRows } from '../../dialect/account-answer.ts';
+import type { AccountReading, AccountRows } from '../../dialect/account-answer.ts';
 import { recordedCollateral } from '../../dialect/account-events.ts';
 import { isRecorded, isSameAccount } from '../../dialect/account-identity.ts';
+import type { Mismatch } from '../../dialect/dialect.ts';
 import { hasKnownRules, readCollateral, UNIFIED_MODE } from '../../dialect/spot-answer.ts';
 import type { PendingChanges } from '../blocks/pending-changes.ts';
 import type { FollowAudit } from '../follow-audit.ts';
@@ -36,6 +37,10 @@ interface PassedOn {
   readonly isUndecided: boolean;
   /** Another read would not change the result. */
   readonly isFinal: boolean;
+  /** Why the answer is passed on; empty if that is undecided. */
+  readonly mismatches: readonly Mismatch[];
+  /** The answer as it was read last; undefined if the answer has no rows. */
+  readonly reading: AccountReading | undefined;
 }
 
 export type AccountResult = CheckedAccount | PassedOn | FailedAccount;
@@ -43,13 +48,16 @@ export type AccountResult = CheckedAccount | PassedOn | FailedAccount;
 export interface AccountReaderOptions {
   readonly upstream: AnswerAsker;
   readonly ledger: StateView;
-  readonly pending: PendingChanges;
+  readonly pending: Pick<PendingChanges, 'directory'>;
   readonly judge: AccountJudge;
   readonly modes: ModeReader;
-  readonly audit: FollowAudit;
+  readonly audit: Pick<FollowAudit, 'countMismatch' | 'noteMismatch' | 'warnOnce'>;
   /** Reads the markets again, unless they were read just before. */
   refreshMarkets(): Promise<void>;
 }
+
+/** The part of a followed account that a read needs. */
+type ReadAccount = Pick<Watched, 'key' | 'item' | 'address' | 'needsSpot' | 'isUnrecorded'>;
 
 /** Maximum number of reads until two consecutive answers are of the same account. */
 const READS_MAX = 7;
@@ -88,7 +96,7 @@ export class AccountReader {
   }
 
   /** Rejects with an UpstreamError if the upstream does not answer. */
-  async read(watched: Watched, ask: AskOptions): Promise<AccountResult> {
+  async read(watched: ReadAccount, ask: AskOptions): Promise<AccountResult> {
     let before: AccountRows | undefined;
     let failures = 0;
     for (let reads = 0; reads < READS_MAX; reads++) {
@@ -112,7 +120,7 @@ export class AccountReader {
     };
   }
 
-  async #readOnce(watched: Watched, ask: AskOptions, failures: number): Promise<AccountResult> {
+  async #readOnce(watched: ReadAccount, ask: AskOptions, failures: number): Promise<AccountResult> {
     try {
       const {
         judged,
@@ -121,9 +129,9 @@ export class AccountReader {
         isFinal = false,
       } = await this.#ask(watched, ask);
       this.#noteJudged(watched, judged);
-      return judged.kind === 'unchecked'
-        ? { kind: 'unchecked', answer, time: judged.time, isUndecided, isFinal }
-        : judged;
+      if (judged.kind !== 'unchecked') return judged;
+      const { time, mismatches, reading } = judged;
+      return { kind: 'unchecked', answer, time, isUndecided, isFinal, mismatches, reading };
     } catch (error) {
       const isTransient = error instanceof UpstreamError && TRANSIENT.includes(error.kind);
       if (!isTransient || failures + 1 >= FAILURES_MAX) throw error;
@@ -131,7 +139,7 @@ export class AccountReader {
     }
   }
 
-  #noteJudged(watched: Watched, judged: JudgedAccount): void {
+  #noteJudged(watched: ReadAccount, judged: JudgedAccount): void {
     const { audit, modes } = this.#options;
     if (judged.kind === 'checked') {
       modes.confirm(watched.item.user);
@@ -144,7 +152,7 @@ export class AccountReader {
     }
   }
 
-  async #ask(watched: Watched, ask: AskOptions): Promise<Read> {
+  async #ask(watched: ReadAccount, ask: AskOptions): Promise<Read> {
     const answer = await this.#askAccount(watched, ask);
     const first = this.#options.judge.judge(answer.json, watched);
     const areMarketsNew = doMarketsMatter(first);
@@ -158,13 +166,13 @@ export class AccountReader {
     return this.#explain(watched, { answer, judged, areMarketsNew }, ask);
   }
 
-  async #askAccount({ key, item }: Watched, ask: AskOptions): Promise<ParsedAnswer> {
+  async #askAccount({ key, item }: ReadAccount, ask: AskOptions): Promise<ParsedAnswer> {
     if (item.kind !== 'account') throw new Error(`${key} is not an account`);
     const { user, dex } = item;
     return this.#options.upstream.askAnswer({ type: 'clearinghouseState', user, dex }, ask);
   }
 
-  async #judgeAgain(watched: Watched, { json, text }: ParsedAnswer): Promise<Read> {
+  async #judgeAgain(watched: ReadAccount, { json, text }: ParsedAnswer): Promise<Read> {
     await this.#options.refreshMarkets();
     const judged = this.#options.judge.judge(json, watched, { areMarketsNew: true });
     return { judged, answer: text };
@@ -175,7 +183,7 @@ export class AccountReader {
    * account's mode decides.
    */
   async #explain(
-    watched: Watched,
+    watched: ReadAccount,
     { answer, judged, areMarketsNew }: Unexplained,
     ask: AskOptions,
   ): Promise<Read> {
@@ -184,7 +192,7 @@ export class AccountReader {
     try {
       const mode = await this.#options.modes.find({ user, isDoubted }, ask);
       if (mode !== undefined && !hasKnownRules(mode)) {
-        return { judged: refuseMode(mode, timeOf(judged)), answer: answer.text, isFinal: true };
+        return { judged: refuseMode(mode, judged), answer: answer.text, isFinal: true };
       }
       if (mode === UNIFIED_MODE || (mode === undefined && isDoubted)) {
         return await this.#askWithSpot(watched, { answer, areMarketsNew }, ask);
@@ -199,6 +207,7 @@ export class AccountReader {
           mismatches: [],
           isCollateralMissing: true,
           isKnownForm: false,
+          reading: readingOf(judged),
         },
         answer: answer.text,
         isUndecided: true,
@@ -208,7 +217,7 @@ export class AccountReader {
     return this.#judgeAgain(watched, answer);
   }
 
-  #noteUndecided({ item }: Watched, { message }: UpstreamError): void {
+  #noteUndecided({ item }: ReadAccount, { message }: UpstreamError): void {
     const what = describeItem(item);
     this.#options.audit.warnOnce(`${what} not recorded: its mode or spot balance: ${message}`);
   }
@@ -218,7 +227,7 @@ export class AccountReader {
    * account's answers before and after it have the same marks.
    */
   async #askWithSpot(
-    watched: Watched,
+    watched: ReadAccount,
     { answer, areMarketsNew }: Pick<Unexplained, 'answer' | 'areMarketsNew'>,
     ask: AskOptions,
   ): Promise<Read> {
@@ -248,7 +257,7 @@ export class AccountReader {
    * have changed.
    */
   async #giveUp(
-    watched: Watched,
+    watched: ReadAccount,
     answer: ParsedAnswer,
     judged: CheckedAccount | UncheckedAccount,
   ): Promise<Read> {
@@ -259,7 +268,7 @@ export class AccountReader {
     return { judged: refuseCollateral(judged), answer: answer.text, isFinal: true };
   }
 
-  async #askSpot({ item }: Watched, ask: AskOptions): Promise<CollateralSource> {
+  async #askSpot({ item }: ReadAccount, ask: AskOptions): Promise<CollateralSource> {
     const { upstream, pending } = this.#options;
     const { user } = item;
     const json = await upstream.ask({ type: 'spotClearinghouseState', user }, ask);
@@ -267,7 +276,7 @@ export class AccountReader {
       readCollateral(json, pending.directory.collateralTokenOf(rows.dex), reported);
   }
 
-  #isRecordedCollateral({ address }: Watched, { rows }: CheckedAccount): boolean {
+  #isRecordedCollateral({ address }: ReadAccount, { rows }: CheckedAccount): boolean {
     return rows.collateral === recordedCollateral(this.#options.ledger, address, rows.dex);
   }
 }
@@ -301,15 +310,20 @@ function timeOf(judged: CheckedAccount | UncheckedAccount): number {
   return judged.kind === 'checked' ? judged.rows.time : judged.time;
 }
 
-function refuseMode(mode: string, time: number): UncheckedAccount {
+function readingOf(judged: CheckedAccount | UncheckedAccount): AccountReading | undefined {
+  return judged.kind === 'checked' ? judged : judged.reading;
+}
+
+function refuseMode(mode: string, judged: CheckedAccount | UncheckedAccount): UncheckedAccount {
   const ours = 'a mode whose rule for the price of liquidation is known';
   const mismatch = { field: 'userAbstraction', coin: undefined, ours, theirs: mode };
   return {
     kind: 'unchecked',
-    time,
+    time: timeOf(judged),
     mismatches: [mismatch],
     isCollateralMissing: false,
     isKnownForm: false,
+    reading: readingOf(judged),
   };
 }
 
@@ -328,5 +342,6 @@ function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedA
     mismatches: [mismatch],
     isCollateralMissing: true,
     isKnownForm: false,
+    reading: judged,
   };
 }

@@ -41,8 +41,8 @@ const FIRST_DEX = '';
 export interface MarketKeeperOptions {
   readonly upstream: QuestionAsker;
   readonly ledger: StateView;
-  readonly pending: PendingChanges;
-  readonly audit: FollowAudit;
+  readonly pending: Pick<PendingChanges, 'setDirectory'>;
+  readonly audit: Pick<FollowAudit, 'warn' | 'warnOnce'>;
   readonly clock: Clock;
   /** Reads the marks of dexes that are new in the directory. */
   readMarks(dexes: readonly string[], directory: MarketDirectory): Promise<void>;
