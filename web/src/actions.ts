@@ -1,4 +1,4 @@
-/** What the person can do on the page. main.tsx implements all actions. */
+/** The actions that a person can take on the page. main.tsx implements all of them. */
 
 import type { ChartActions } from './account/account.tsx';
 import type { BoardActions } from './board/board.tsx';

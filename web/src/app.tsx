@@ -19,7 +19,7 @@ import type { View } from './view/store.ts';
 
 interface AppProps {
   readonly view: View;
-  /** Of the account that is shown. */
+  /** The verdict about the account that is shown. */
   readonly verdict: Verdict;
   readonly actions: Actions;
   readonly board: BoardParts;

@@ -120,7 +120,7 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
-/** Those of the account's answer, which is newer than the list with their full names. */
+/** Prefers the dexes of the account's answer, which is newer than the list with their full names. */
 function listDexes({ dexes, account }: View): readonly Dex[] {
   const names = account.answer?.value.map(([name]) => name);
   if (names === undefined) return dexes;

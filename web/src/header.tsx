@@ -104,7 +104,7 @@ function FreshnessLine({ view }: { view: View }) {
   );
 }
 
-/** With a refused key, nothing is known about freshness. */
+/** If the key is refused, the page does not know how fresh the ledger is. */
 function KeyRefused() {
   return (
     <dl class="freshness">

@@ -206,7 +206,7 @@ function judge(view: View): Verdict {
   return judged.verdict;
 }
 
-/** Of what is shown: nothing is called safe before there is an answer. */
+/** Returns the level of what is shown. Nothing is called safe before there is an answer. */
 function levelShown(view: View): LevelOrUnknown {
   if (view.isBoard) return shown.worstOf(usersOnBoard(view.book));
   return view.account.answer === undefined ? 'unknown' : judge(view).level;
@@ -220,7 +220,7 @@ function draw(view: View): void {
   drawTab(view, levelShown(view));
 }
 
-/** After an invalid link, the page must not look as if the link had led to the account that is shown. */
+/** The page must not look as if an invalid link had led to the account that is shown. */
 function reportBadUser(user: string): void {
   actions.showNotice(`Invalid link: ${quoteInput(user)} is not an address.`);
   updateUrl(store.view, false);

@@ -8,7 +8,7 @@ import { nameOf, usersOnBoard } from './view/address-book.ts';
 import { isCurrent } from './view/selectors.ts';
 import { EMPTY_PANEL, type View } from './view/store.ts';
 
-/** In front of the value. */
+/** The sign in front of the value. */
 const MARKS: Readonly<Record<LevelOrUnknown, string>> = {
   safe: '',
   watch: '! ',
@@ -28,12 +28,12 @@ const BACKGROUND = /(rx='3' fill=')[^']*/;
 const END = '%3C/svg%3E';
 
 /**
- * How often a title is shown in which only the value is new: for each title the browser draws its row of
- * tabs again, which takes a sixth of what all figures of the page take.
+ * A title in which only the value is new is shown this often. For each title the browser draws its row of
+ * tabs again, which takes a sixth of the time that all figures of the page take.
  */
 const VALUE_MS = 5_000;
 
-/** What the title that was last shown is about, and when it was shown. */
+/** The subject of the last title, and the time at which the title was shown. */
 let shownAbout = '';
 let shownMs = Number.NEGATIVE_INFINITY;
 

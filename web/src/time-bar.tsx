@@ -12,7 +12,7 @@ import { formatUrlState } from './view/url-state.ts';
 export interface TimeActions {
   /** Shows the page as it was at a height; undefined for the present. */
   showAt(at: number | undefined): void;
-  /** At the last block that is not later than a time, in milliseconds. */
+  /** Shows the last block that is not later than a time, in milliseconds. */
   showAtTime(timeMs: number): void;
 }
 
@@ -22,7 +22,7 @@ interface PastLineProps {
   showAt(at: number | undefined): void;
 }
 
-/** In the header, in place of how fresh the figures are. */
+/** Stands in the header instead of the freshness of the figures. */
 export function PastLine({ view, at, showAt }: PastLineProps) {
   const time = pastTime(view);
   return (
@@ -44,7 +44,7 @@ interface TimeBarProps {
   readonly actions: TimeActions;
 }
 
-/** Nothing where there is no archive. */
+/** Renders nothing if there is no archive. */
 export function TimeBar({ view, actions }: TimeBarProps) {
   const archive = view.freshness?.archive;
   if (archive === undefined) return null;
@@ -126,7 +126,7 @@ const HOUR_MS = 3_600_000;
 
 interface TimeFormProps {
   readonly archive: ArchivedSpan;
-  /** Of what is shown; undefined before it is known. */
+  /** The time of what is shown; undefined before the time is known. */
   readonly timeMs: number | undefined;
   readonly isPast: boolean;
   go(timeMs: number): void;

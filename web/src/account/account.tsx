@@ -188,7 +188,7 @@ interface GaugeProps {
   readonly share: number;
   readonly tone: string;
   readonly text: string;
-  /** On which dex; empty where there is only one. */
+  /** The name of the dex; empty if the account uses only one dex. */
   readonly where: string;
   readonly children: string;
 }

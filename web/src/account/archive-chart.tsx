@@ -62,8 +62,8 @@ export function useArchiveLine(view: View): ArchiveLine | undefined {
   const isLive = at === undefined && zoom === undefined;
   const stepMs = known?.stepMs ?? 0;
   const values = useMemo(() => {
-    const kept = figures?.values ?? [];
-    return isLive ? continueLive(kept, stepMs, history.pointsOf(RANGES[0].name)) : kept;
+    const past = figures?.values ?? [];
+    return isLive ? continueLive(past, stepMs, history.pointsOf(RANGES[0].name)) : past;
   }, [figures, isLive, history, isLive && historyVersion]);
   if (archive === undefined) return undefined;
   const end = at === undefined ? archive.lastTime : (pastTime(view) ?? archive.lastTime);
@@ -224,7 +224,7 @@ interface ZoomButtonsProps {
   press(event: KeyboardEvent): void;
 }
 
-/** What dragging over the chart does, by keyboard and touch. */
+/** These buttons do by keyboard and touch what dragging over the chart does. */
 function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
   const isZoomed = view.zoom !== undefined;
   const pan = (share: number) => zoomTo(panSpan(line.span, share, line.bounds));
@@ -243,7 +243,7 @@ function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
           type="button"
           class="quiet"
           title={name}
-          // Not disabled: focus must not be lost with the last step.
+          // The button is not disabled, because the last step must not lose the focus.
           aria-disabled={isOff}
           onClick={() => isOff || act()}
         >

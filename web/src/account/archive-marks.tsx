@@ -1,4 +1,4 @@
-/** What has happened to an account: as marks of its charts, and in words below them. */
+/** Shows the events of an account: as marks of its charts, and in words below the charts. */
 
 import type { ComponentChildren } from 'preact';
 import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
@@ -31,7 +31,7 @@ const LISTED_MAX = 20;
 
 interface MarkListProps<Mark> {
   readonly marks: readonly Mark[];
-  /** One of them, and several. */
+  /** The noun for one event, and the noun for several events. */
   readonly nouns: readonly [one: string, several: string];
   render(mark: Mark): ComponentChildren;
 }

@@ -63,7 +63,7 @@ interface Seen {
   readonly observation: Observation | undefined;
 }
 
-/** What is known about the auction from earlier answers. */
+/** Returns what earlier answers have said about the auction. */
 function useSeen(answer: Answer<Auction | null> | undefined): Seen {
   const seen = useRef<Seen>({ floor: undefined, observation: undefined });
   if (answer?.value == null) return seen.current;

@@ -17,12 +17,12 @@ import { drawRowButton } from '../parts/row-buttons.tsx';
 
 interface Row {
   readonly holding: Holding;
-  /** Of the answer; undefined for the exchange's own. */
+  /** The height of the answer; undefined if the exchange gave the answer. */
   readonly height: number | undefined;
   readonly hasDex: boolean;
   /** Undefined where nothing is hypothetical. */
   readonly hypothetical: HypotheticalPosition | undefined;
-  /** Whether Tab reaches this row. */
+  /** True if Tab reaches this row. */
   readonly isStop: boolean;
 }
 
@@ -51,7 +51,7 @@ export class PositionRow extends Component<PositionRowProps> {
   }
 }
 
-/** Whether the rows differ in figures only. Rows with hypothetical figures are always drawn. */
+/** True if the rows differ in figures only. Rows with hypothetical figures are always drawn. */
 function isAlike(row: Row, drawn: Row): boolean {
   const isHypothetical = row.hypothetical !== undefined || drawn.hypothetical !== undefined;
   return !isHypothetical && row.hasDex === drawn.hasDex && row.isStop === drawn.isStop;
@@ -100,7 +100,7 @@ function drawRow({ holding, height, hasDex, hypothetical, isStop }: Row) {
   );
 }
 
-/** With a shape, so that no outcome depends on colour alone. */
+/** The signs differ in shape, so that no outcome depends on colour alone. */
 const OUTCOMES: Readonly<Record<PositionOutcome, string>> = {
   stays: 'stays',
   liquidated: '✕ liquidated',

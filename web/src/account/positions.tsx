@@ -183,9 +183,9 @@ const SUM = '';
 
 interface PositionsTableProps {
   readonly holdings: readonly Holding[];
-  /** Of the answer; undefined for the exchange's own. */
+  /** The height of the answer; undefined if the exchange gave the answer. */
   readonly height: number | undefined;
-  /** Whether the dex of each position is shown. */
+  /** True if the dex of each position is shown. */
   readonly hasDex: boolean;
   /** Undefined where nothing is hypothetical. */
   readonly hypothetical: Hypothetical | undefined;

@@ -103,7 +103,7 @@ interface StakeRowProps {
   readonly delegation: Delegation;
   readonly total: Decimal;
   readonly now: number;
-  /** Whether Tab reaches this row. */
+  /** True if Tab reaches this row. */
   readonly isStop: boolean;
 }
 

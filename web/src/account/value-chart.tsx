@@ -33,7 +33,7 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
     chart.current = new Chart(element.current, { lines: (palette) => [areaOf(palette)] });
     return () => chart.current?.remove();
   }, []);
-  // With the figures, in the same frame: another one would cost as much again.
+  // The chart is drawn in the same frame as the figures: a second frame would cost as much again.
   useLayoutEffect(() => {
     const last = points.at(-1);
     if (last === undefined) return;

@@ -1,4 +1,4 @@
-/** What if marks moved: the controls, and a banner that says that nothing of it has happened. */
+/** The controls of "What if marks moved", and a banner that says that nothing of it has happened. */
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -21,7 +21,7 @@ const PRESETS = ['-50', '-20', '-10', '-5', '5', '10', '20', '50'];
 
 export interface WhatIfProps {
   readonly move: Move;
-  /** Of the positions that are shown. */
+  /** The coins of the positions that are shown. */
   readonly coins: readonly string[];
   /** Undefined while nothing is hypothetical, or nothing is known of the markets yet. */
   readonly hypothetical: Hypothetical | undefined;

@@ -20,7 +20,7 @@ interface AccountDialogProps {
   readonly user: string;
   readonly book: AddressBook;
   readonly alarms: Alarms;
-  /** Where the figures of its row are from. */
+  /** Says where the figures of the row are from. */
   readonly children?: ComponentChildren;
   changeBook(book: AddressBook): void;
   close(): void;
@@ -80,7 +80,7 @@ export function AccountDialog(props: AccountDialogProps) {
   );
 }
 
-/** Where an answer is from, in words. */
+/** Says in words where an answer is from. */
 export function describeOrigin({ height, time, accountTime }: Answer): string {
   const place =
     height === undefined

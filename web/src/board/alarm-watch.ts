@@ -64,7 +64,7 @@ export class AlarmWatch {
     const { live, rows, read } = this.#options;
     const { key, book } = live.view;
     const { thresholds = {} } = book.get(user) ?? {};
-    // Without a key nothing is watched.
+    // The page watches nothing without a key.
     if (key === '' || rows.get(user) === undefined) return [];
     if (Object.keys(thresholds).length === 0) return [];
     read(user);

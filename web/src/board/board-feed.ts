@@ -69,12 +69,12 @@ export class BoardFeed {
     });
   }
 
-  /** Whether the key's budget holds up the accounts that are still missing. */
+  /** True if the key's budget holds up the accounts that are still missing. */
   get isShort(): boolean {
     return this.#subscriber.isShort;
   }
 
-  /** To be called when the view has changed: follows its key, its address book and its connection. */
+  /** Call this when the view has changed: follows its key, its address book and its connection. */
   follow(view: View): void {
     const { book, isBoard } = view;
     if (book !== this.#book || (isBoard && !this.#isOpened)) {

@@ -5,7 +5,7 @@ import type { Refusal } from '../service/service.ts';
 
 const STEP_MS = 2_000;
 const FAILED_MS = 10_000;
-/** Each weighs 20. */
+/** A question about one account weighs 20. */
 const USERS_PER_STEP = 20;
 /** Stakes change rarely, and weigh as much as an account. */
 const STAKES_MS = 600_000;
@@ -97,7 +97,7 @@ export class BoardPoll {
     for (const [user, reason] of failed) this.#options.failed(user.toLowerCase(), reason);
   }
 
-  /** Without an answer about any of them; a batch that was too large is asked again in parts. */
+  /** Called if no account of a batch was answered. A batch that was too large is asked again in parts. */
   #failAll(users: readonly string[], { status, message }: Refusal): void {
     if (!this.#isOn || (status === 422 && users.length > 1)) return;
     for (const user of users) this.#options.failed(user, message);

@@ -30,9 +30,9 @@ interface BoardRowProps {
   readonly isAsked: boolean;
   readonly alarms: readonly Alarm[] | undefined;
   readonly schedule: RowSchedule;
-  /** What is to be drawn now. */
+  /** Returns what to draw now. */
   take(user: string): ShownRow | undefined;
-  /** What was drawn or measured last. */
+  /** Returns what was last drawn or measured. */
   last(user: string): ShownRow | undefined;
   open(user: string): void;
   edit(user: string): void;
@@ -61,7 +61,7 @@ interface Drawn
   readonly shown: ShownRow | undefined;
 }
 
-/** What is not known, or does not apply. */
+/** Stands for a figure that is unknown or does not apply. */
 const NOTHING = '–';
 const MINUTE_MS = 60_000;
 

@@ -1,4 +1,4 @@
-/** What is known of each account that is watched: its newest answers, and whether they are current. */
+/** Stores what is known of each watched account: its newest answers, and whether they are current. */
 
 import { totalsOf } from '../figures/all-dexes.ts';
 import type { Answer, Delegation, States } from '../figures/answers.ts';
@@ -16,12 +16,12 @@ export interface RowState {
   readonly problem: string;
   /** Pushed states are current as long as the service is. */
   readonly isPushed: boolean;
-  /** Without push: when the answer was current, by performance.now(). */
+  /** The time by performance.now() at which the answer was current, if push does not work. */
   readonly freshMs: number;
   readonly dayStart: DayStart | undefined;
 }
 
-/** After this time, every pushed state of a block has surely arrived. */
+/** Every pushed state of a block has surely arrived by then. */
 const PUSH_MS_MAX = 2_000;
 /** A countdown below this has seconds. */
 const COUNTDOWN_MS = 3_600_000;
@@ -78,7 +78,7 @@ export class BoardRows {
     this.#set(user, { ...row, ...change });
   }
 
-  /** To be called every second: days, ages and countdowns change while the figures stay the same. */
+  /** Call this every second: days, ages and countdowns change while the figures stay the same. */
   tick(view: View): void {
     const { freshness, link } = view;
     if (freshness === undefined) return;
@@ -127,7 +127,7 @@ export class BoardRows {
   }
 }
 
-/** Whether a row shows seconds. */
+/** True if a row shows seconds. */
 function isMoving({ isPushed, stakes }: RowState, nowMs: number): boolean {
   if (!isPushed) return true;
   return (stakes?.value ?? []).some(({ lockedUntilTimestamp }) => {

@@ -17,13 +17,13 @@ import type { BoardRows } from './board-rows.ts';
 import type { RowSchedule } from './row-schedule.ts';
 import type { BoardSum, ShownRow, ShownRows } from './shown-rows.ts';
 
-/** What stays the same from one draw of the board to the next. */
+/** The parts that stay the same from one draw of the board to the next. */
 export interface BoardParts {
   readonly rows: BoardRows;
   readonly shown: ShownRows;
   readonly schedule: RowSchedule;
   readonly feed: BoardFeed;
-  /** What is to be drawn of a row now. */
+  /** Returns what to draw of a row now. */
   take(user: string): ShownRow | undefined;
 }
 
@@ -118,7 +118,7 @@ const NOTICE_WORDS: Readonly<Record<Exclude<NoticeState, 'ask'>, string>> = {
   unsupported: 'Notifications are not available: they need HTTPS, and a browser that supports them',
 };
 
-/** Whether the system notifies about accounts beyond their limits. */
+/** Says whether the system notifies about accounts beyond their limits. */
 export function Notices({ state, ask }: { state: NoticeState; ask: () => void }) {
   if (state === 'ask') {
     return (

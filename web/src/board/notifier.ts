@@ -31,7 +31,7 @@ export class Notifier {
     }
   }
 
-  /** To be called by a click: browsers ask for nothing else. */
+  /** Call this from a click, because browsers refuse to ask otherwise. */
   async request(): Promise<NoticeState> {
     if (readNoticeState() === 'ask') await Notification.requestPermission();
     this.#unlockSound();
@@ -53,7 +53,7 @@ export class Notifier {
     if (alarms.length > NAMED_MAX) lines.push(`and ${alarms.length - NAMED_MAX} more`);
     const title = isOne ? name : `${alarms.length} accounts are beyond their limits`;
     try {
-      // Of several tabs that say the same, one is shown.
+      // The tag makes the browser show one of several notifications with the same text from several tabs.
       const tag = alarms.map((alarm) => alarm.user).join();
       const notification = new Notification(title, { body: lines.join('\n'), tag });
       notification.onclick = () => {

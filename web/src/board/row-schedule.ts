@@ -1,15 +1,15 @@
 /**
- * Which rows are drawn when: only those that have changed and are in sight, each at most once a second,
- * and a few in each frame, so that no frame is late. Nothing is drawn while the page is hidden.
+ * Decides when which rows are drawn: only rows that have changed and are in sight, each at most once a
+ * second, and a few in each frame, so that no frame is late. While the page is hidden, no row is drawn.
  */
 
 const DRAW_MS = 1_000;
-/** To draw a row and lay it out takes most of a millisecond, and a frame has sixteen. */
+/** A row takes most of a millisecond to draw and to lay out, and a frame has sixteen. */
 const DRAWN_PER_FRAME = 6;
 /** All of 500 rows are measured within a second. */
 const MEASURED_AT_ONCE = 10;
 const MEASURE_MS = 16;
-/** Until rows that were drawn a moment ago may be drawn again. */
+/** The pause before rows that were just drawn may be drawn again. */
 const REST_MS = 100;
 /** The event by which a browser reports groups of rows that it skips (`content-visibility`). */
 const SKIPPING = 'contentvisibilityautostatechange';
@@ -39,7 +39,7 @@ export class RowSchedule {
   constructor() {
     document.addEventListener('visibilitychange', () => this.#wait());
     document.addEventListener(SKIPPING, (event) => this.#look(event as SkippingEvent));
-    // On paper nothing is out of sight.
+    // A print shows all rows.
     addEventListener('beforeprint', () => this.#drawAll());
   }
 
@@ -67,7 +67,7 @@ export class RowSchedule {
     for (const row of this.#rows.values()) row.draw();
   }
 
-  /** What comes into sight is drawn at once. */
+  /** A row that comes into sight is drawn at once. */
   #look({ target, skipped }: SkippingEvent): void {
     if (!(target instanceof Node)) return;
     if (skipped) this.#skipped.add(target);
@@ -88,7 +88,7 @@ export class RowSchedule {
     else {
       requestAnimationFrame(() => {
         const drawn = this.#work(false, DRAWN_PER_FRAME);
-        // After the frame: what is not seen must not make it late.
+        // Work on invisible rows waits until after the frame, so that the frame is not late.
         setTimeout(() => this.#measure(drawn));
       });
     }

@@ -21,7 +21,7 @@ export interface ShownRow {
   readonly change: AmountChange | undefined;
   /** When the next stake is unlocked; undefined if none is locked. */
   readonly unlockTime: number | undefined;
-  /** Of the ledger, when the row was drawn. */
+  /** The time of the ledger when the row was drawn. */
   readonly nowMs: number;
   readonly ageMs: number;
 }
@@ -34,7 +34,7 @@ export class ShownRows {
     this.#rows = rows;
   }
 
-  /** What is to be drawn now. */
+  /** Returns what to draw now. */
   take(user: string, view: View): ShownRow | undefined {
     const state = this.#rows.get(user);
     if (state === undefined) return undefined;
@@ -53,10 +53,10 @@ export class ShownRows {
     return row;
   }
 
-  /** What was taken last. */
+  /** Returns what was last taken. */
   readonly last = (user: string): ShownRow | undefined => this.#shown.get(user);
 
-  /** What the rows of these accounts are sorted by. */
+  /** Returns the figures by which the rows of these accounts are sorted. */
   sortable(users: readonly string[], book: AddressBook): SortedRow[] {
     return users.map((user) => {
       const { figures, change, unlockTime } = this.#shown.get(user) ?? {};
@@ -89,7 +89,7 @@ export class ShownRows {
 }
 
 export interface BoardSum {
-  /** How many accounts it is about. */
+  /** The number of accounts in the sum. */
   readonly known: number;
   readonly value: string;
   readonly change: string | undefined;

@@ -16,12 +16,15 @@ import { dexesShown } from '../view/selectors.ts';
 import type { View } from '../view/store.ts';
 import type { LiveData } from './live-data.ts';
 
-/** Until then the states that the page sees continue the line; it costs 50 of the budget for each dex, and 31 for each position. */
+/**
+ * Until then, the states that the page sees continue the line. A question costs 50 of the budget for each
+ * dex, and 31 for each position.
+ */
 const OLD_MS_MAX = 300_000;
 /** A new archive multiplies its length within seconds. */
 const OLD_MS_MIN = 10_000;
 const OLD_SHARE = 0.25;
-/** While the person moves through time, the chart waits until the person stops. */
+/** While a person moves through time, the chart waits until the person stops. */
 const PAST_DELAY_MS = 500;
 const RETRY_MS = 30_000;
 

@@ -1,4 +1,4 @@
-/** Which perp dexes there are, with their full names. */
+/** Reads which perp dexes exist, with their full names. */
 
 import { ask, type Refusal } from '../service/service.ts';
 import { type Dex, FIRST_DEX } from '../view/store.ts';
@@ -17,7 +17,7 @@ export class DexWatch {
     this.#live = live;
   }
 
-  /** To be called when the key has changed. */
+  /** Call this when the key has changed. */
   look(): void {
     this.#round++;
     clearTimeout(this.#timer);

@@ -17,8 +17,8 @@ import { HealthCheck } from './health-check.ts';
 import type { LiveData, PanelName } from './live-data.ts';
 
 /**
- * Each of the questions weighs 20: polling spends 720 a minute of a key's budget. The account is polled
- * often enough for its chart to have no gaps.
+ * Each question weighs 20, so polling spends 720 of a key's budget in a minute. The account is polled often
+ * enough for a chart without gaps.
  */
 const POLL_MS: Readonly<Record<PanelName, number>> = {
   account: 3_000,
@@ -120,7 +120,7 @@ export class Feed {
     this.#watches.auction.change(question);
   }
 
-  /** One answer has all dexes, so that all figures have the same height. */
+  /** Asks for all dexes in one question, so that all figures have the same height. */
   #askAbout(user: string): void {
     const isAsked = user !== '' && this.#store.view.key !== '';
     const types = { account: 'allDexsClearinghouseState', stakes: 'delegations' } as const;
@@ -190,7 +190,7 @@ export class Feed {
     if (shown.length === 0) return;
     const { history } = this.#keeper;
     const { isPushed } = this.#watches.account;
-    // Between polled answers the value is unknown.
+    // The value between two polled answers is unknown.
     if (!isPushed) history.interrupt();
     history.add(time, totalsOf(shown).accountValue);
     if (!isPushed) history.interrupt();

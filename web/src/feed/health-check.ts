@@ -5,11 +5,11 @@ import type { LiveData } from './live-data.ts';
 
 const INTERVAL_MS = 1_000;
 const INTERVAL_MS_MAX = 8_000;
-/** While pushed states show how fresh the ledger is, /health is asked for the rest only. */
+/** While pushed states show how fresh the ledger is, the page asks /health only for the rest. */
 const INTERVAL_MS_PUSHED = 5_000;
-/** How long a pushed state replaces a health check. */
+/** A pushed state replaces the health check for this long. */
 const PUSH_FRESH_MS = 1_500;
-/** How soon push must respond to a ping when HTTP does not respond. */
+/** Push must respond to a ping this soon if HTTP does not respond. */
 const PROBE_MS = 1_000;
 
 interface HealthCheckOptions {
@@ -92,7 +92,7 @@ export class HealthCheck {
     }, delayMs);
   }
 
-  /** Whether pushed states replace the next health check; they say nothing about an upstream. */
+  /** True if pushed states replace the next health check; they say nothing about an upstream. */
   #isPushFresh(): boolean {
     const { link, freshness } = this.#options.live.view;
     const nowMs = performance.now();

@@ -54,7 +54,7 @@ export class LiveData {
     this.#store.setLive({ [name]: EMPTY_PANEL }, 'now');
   }
 
-  /** Whether an answer would be dropped. Of the past, every answer is taken. */
+  /** True if the answer is dropped because a newer answer is shown. No answer about the past is dropped. */
   isOlder(name: PanelName, answer: Answer): boolean {
     return this.view.at === undefined && isOlder(this.view, answer, this.view[name].answer);
   }

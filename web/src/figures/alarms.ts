@@ -24,7 +24,7 @@ export type Thresholds = Readonly<Partial<Record<ThresholdName, string>>>;
 export interface Measured {
   /** Undefined while the account is unknown. */
   readonly figures: BoardFigures | undefined;
-  /** Of the data. */
+  /** The age of the data. */
   readonly ageMs: number;
 }
 
@@ -32,13 +32,13 @@ export interface Alarm {
   readonly name: ThresholdName;
   /** False while it holds only because the figure is not back by the margin. */
   readonly isBeyond: boolean;
-  /** Without the figure, which moves: "value below 1,000". */
+  /** The text without the figure, which changes: "value below 1,000". */
   readonly mark: string;
-  /** With it: "value 999.99, below your 1,000". */
+  /** The text with the figure: "value 999.99, below your 1,000". */
   readonly words: string;
 }
 
-/** How far a figure has to come back, as a share of the limit. */
+/** An alarm ends when a figure has come back by this share of the limit. */
 const BACK_WHEN_FALLING: Decimal = { units: 98n, scale: 2 };
 const BACK_WHEN_RISING: Decimal = { units: 102n, scale: 2 };
 
@@ -49,13 +49,16 @@ type Figure = Decimal | 'endless' | 'none' | 'unknown';
 type Write = (figure: Decimal) => string;
 
 interface Rule {
-  /** Beyond are figures over the limit, and on it; or those below it. */
+  /** True if figures at or above the limit raise the alarm; false if figures below the limit raise it. */
   readonly isUpper: boolean;
   figureOf(measured: Measured): Figure;
-  /** What the limit is about. */
+  /** The name of the figure that the limit is about. */
   readonly subject: string;
   readonly unit: string;
-  /** With the figure as text, which is said to be on its side of the limit. */
+  /**
+   * Describes the alarm with the figure as text. Rounding never moves that text to the other side of the
+   * limit.
+   */
   describe(measured: Measured, write: Write): string;
 }
 
@@ -107,7 +110,7 @@ const RULES: Readonly<Record<ThresholdName, Rule>> = {
   },
 };
 
-/** Whether a figure has reached a limit from its good side. */
+/** True if a figure has reached or passed the limit. */
 function isBeyond(figure: Decimal, limit: Decimal, isUpper: boolean): boolean {
   const order = compare(figure, limit);
   return isUpper ? order >= 0 : order < 0;

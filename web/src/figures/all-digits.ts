@@ -15,7 +15,7 @@ export interface NamedFigure {
 
 type Entry = readonly [label: string, text: string | null | undefined];
 
-/** Without those that there are not. */
+/** Leaves out entries without a value. */
 function list(entries: readonly Entry[]): NamedFigure[] {
   return entries.flatMap(([label, text]) => (text == null ? [] : [{ label, text }]));
 }
@@ -90,7 +90,7 @@ export function digitsOfAccount(states: States, change: Change | undefined): Nam
   ]);
 }
 
-/** Of the dex that the gauge is about. */
+/** Lists the figures of the dex that the gauge is about. */
 function digitsOfCrossMargin(states: States): Entry[] {
   const tightest = findTightest(states);
   if (tightest === undefined) return [];

@@ -1,4 +1,4 @@
-/** What the endpoint is asked and what it answers, with its own names. */
+/** The questions to the endpoint and its answers, with the names on the wire. */
 
 interface MarginSummary {
   readonly accountValue: string;
@@ -66,7 +66,7 @@ export interface ArchivedSpan {
 export interface Health {
   readonly status: string;
   readonly message: string;
-  /** Which ledger it is. */
+  /** The identity of the ledger. */
   readonly ledger: string;
   readonly height: number;
   readonly time: number;
@@ -74,11 +74,11 @@ export interface Health {
   /** The ledger is stale from this age on; 0 for no limit. */
   readonly maxAgeMs: number;
   readonly head: number;
-  /** What the archive holds: heights, and their times. Absent without an archive. */
+  /** The heights in the archive, and their times. Absent without an archive. */
   readonly archive?: ArchivedSpan;
   /** The operator's explorer, with {address} for an address. */
   readonly explorerUrl?: string;
-  /** On a ledger that follows an exchange: the follower's last report. */
+  /** The follower's last report, if the ledger follows an exchange. */
   readonly follow?: FollowReport;
 }
 
@@ -114,7 +114,7 @@ export interface Question {
   /** A moment of the past, by its height or as the last block that is not later. */
   readonly atHeight?: number;
   readonly atTime?: number;
-  /** Of a time series: its ends and its step, in milliseconds. */
+  /** The start of a time series in milliseconds; `to` and `step` follow. */
   readonly from?: number;
   readonly to?: number;
   readonly step?: number;

@@ -19,7 +19,7 @@ const GAS_DECIMALS = 8;
 export interface Floor {
   readonly startTimeSeconds: number;
   readonly gas: Decimal;
-  /** Whether the floor was observed rather than derived. */
+  /** True if the floor was observed rather than derived. */
   readonly isExact: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface Line {
   readonly end: LinePoint;
 }
 
-/** For drawing. */
+/** Returns the line of an auction for its chart. */
 export function drawLine(auction: Auction, floor: Floor, timeMs: number): Line {
   const { startTimeSeconds, durationSeconds, startGas, currentGas } = auction;
   const presentTime = startTimeSeconds + Math.floor(elapsedMs(auction, timeMs) / 1000);

@@ -3,10 +3,10 @@
 import type { Auction } from './answers.ts';
 import { formatDuration, formatTime, group } from './text.ts';
 
-/** At its floor an auction still runs, until a buyer pays. */
+/** An auction at its floor still runs, until a buyer pays. */
 export type AuctionState = 'none' | 'scheduled' | 'running' | 'atFloor' | 'ended';
 
-/** By the ledger's time. */
+/** Decides the state by the ledger's time. */
 export function stateOfAuction(auction: Auction | null, nowMs: number): AuctionState {
   if (auction === null) return 'none';
   if (auction.endGas !== null) return 'ended';
@@ -52,7 +52,7 @@ export function describeEnd(auction: Auction, { runningMs, endedMs }: Observatio
   return from === to ? `at ${to}` : `between ${from} and ${to}`;
 }
 
-/** How long it might have run. */
+/** Says how long the auction might have run. */
 export function describeSchedule(auction: Auction): string {
   const duration = formatDuration(auction.durationSeconds * 1000);
   return (
@@ -61,7 +61,7 @@ export function describeSchedule(auction: Auction): string {
   );
 }
 
-/** One line for the folded panel. */
+/** Returns one line for the folded panel. */
 export function summarizeIdle(auction: Auction | null): string {
   return auction === null ? 'No auction' : `Ended at ${group(auction.currentGas)} gas`;
 }

@@ -33,7 +33,7 @@ export function boardFiguresOf(states: States): BoardFigures {
 }
 
 export interface AmountChange {
-  /** In USDC. */
+  /** The unit is USDC. */
   readonly amount: string;
   /** Per cent; undefined where there was nothing before. */
   readonly percent: string | undefined;

@@ -18,7 +18,7 @@ export interface BoardSort {
 
 export const WORST_FIRST: BoardSort = { column: 'risk', isDescending: true };
 
-/** What rows are sorted by. */
+/** The values that a row is sorted by. */
 export interface SortedRow {
   readonly user: string;
   /** The label, or the address. */
@@ -63,7 +63,7 @@ interface Keyed {
 export class BoardOrder {
   #sort = WORST_FIRST;
   #users: string[] = [];
-  /** Those without figures are last, and are placed when they have some. */
+  /** Rows without figures are last, and get their place when they have figures. */
   #placed = new Set<string>();
 
   get users(): readonly string[] {
@@ -76,19 +76,19 @@ export class BoardOrder {
     this.#sort = sort;
     const keyed = this.#keyRows(rows);
     const byUser = new Map(keyed.map((row) => [row.user, row]));
-    const kept = isNew ? [] : this.#users.filter((user) => this.#isSettled(byUser.get(user)));
-    const settled = new Set(kept);
+    const unmoved = isNew ? [] : this.#users.filter((user) => this.#isSettled(byUser.get(user)));
+    const settled = new Set(unmoved);
     const added = keyed.filter(({ user }) => !settled.has(user));
     added.sort((a, b) => this.#compare(a, b));
     this.#users = this.#merge(
-      kept.flatMap((user) => byUser.get(user) ?? []),
+      unmoved.flatMap((user) => byUser.get(user) ?? []),
       added,
     );
     this.#placed = new Set(keyed.filter(({ key }) => key !== undefined).map(({ user }) => user));
     return this.#users;
   }
 
-  /** Whether figures have moved so far that sorting again would give another order. */
+  /** True if figures have moved so far that sorting again would give another order. */
   isOrderStale(rows: readonly SortedRow[]): boolean {
     const byUser = new Map(this.#keyRows(rows).map((row) => [row.user, row]));
     const keyed = this.#users.flatMap((user) => byUser.get(user) ?? []);
@@ -109,9 +109,9 @@ export class BoardOrder {
     return compareKeys(a.key, b.key, this.#sort.isDescending ? -1 : 1);
   }
 
-  /** Each new row comes before the first one that it belongs before. */
-  #merge(kept: readonly Keyed[], added: readonly Keyed[]): string[] {
-    const merged = [...kept];
+  /** Inserts each new row before the first row that it must precede. */
+  #merge(sorted: readonly Keyed[], added: readonly Keyed[]): string[] {
+    const merged = [...sorted];
     for (const row of added) {
       const index = merged.findIndex((other) => this.#compare(row, other) < 0);
       merged.splice(index === -1 ? merged.length : index, 0, row);

@@ -64,7 +64,7 @@ export function sum(texts: readonly string[]): Decimal {
   return texts.map(parseDecimal).reduce(add, ZERO);
 }
 
-/** To the nearest, ties away from zero, as the endpoint rounds. */
+/** Rounds to the nearest number, and ties away from zero, as the endpoint does. */
 function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
   const isNegative = dividend < 0n !== divisor < 0n;
   const top = dividend < 0n ? -dividend : dividend;
@@ -111,7 +111,7 @@ export function formatFixed({ units, scale }: Decimal): string {
   return `${units < 0n ? '-' : ''}${whole}${fraction}`;
 }
 
-/** As the endpoint writes: trailing zeros trimmed, but always a point and a digit. */
+/** Writes a number as the endpoint does: without trailing zeros, but always with a point and a digit. */
 export function formatDecimal(value: Decimal): string {
   const text = formatFixed(value.scale === 0 ? roundTo(value, 1) : value);
   return text.replace(/(\.\d+?)0+$/, '$1');

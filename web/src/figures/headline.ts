@@ -19,10 +19,10 @@ import { describeDistance, distanceOf, isLong, markOf } from './position-figures
 interface NearestLiquidation {
   readonly coin: string;
   readonly liquidationPx: string;
-  /** Of the mark. */
+  /** The distance as a share of the mark. */
   readonly share: Decimal;
   readonly distance: string;
-  /** What the position loses until then, in USDC. */
+  /** The loss of the position until then, in USDC. */
   readonly loss: string;
 }
 
@@ -73,7 +73,7 @@ function findNearest(positions: readonly Position[]): NearestLiquidation | undef
 
 function describeNearest(position: Position, share: Decimal): NearestLiquidation {
   const { coin, szi, positionValue } = position;
-  // Only a lost position is near without a price: it is liquidated wherever the mark is.
+  // A lost position counts as near even without a price, because it is liquidated wherever the mark is.
   const liquidationPx = position.liquidationPx ?? formatDecimal(markOf(position));
   const valueThen = multiply(absolute(parseDecimal(szi)), parseDecimal(liquidationPx));
   const valueNow = parseDecimal(positionValue);

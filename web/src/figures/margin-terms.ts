@@ -62,7 +62,7 @@ export function maintenanceOf({ tiers }: MarketTerms, value: Decimal): Decimal {
 interface Backed {
   readonly szi: Decimal;
   readonly value: Decimal;
-  /** What backs the position, before its own maintenance margin. */
+  /** The equity that backs the position, before its own maintenance margin. */
   readonly equity: Decimal;
 }
 

@@ -41,7 +41,7 @@ interface Distance {
   readonly tone: Tone;
 }
 
-/** Whether an isolated position has no margin left: any price may liquidate it. */
+/** True if an isolated position has no margin left: any price may liquidate it. */
 export function isLost({ leverage, marginUsed }: Position): boolean {
   return leverage.type === 'isolated' && parseDecimal(marginUsed).units <= 0n;
 }

@@ -54,7 +54,7 @@ export interface Export {
   readonly dex: string | undefined;
   /** Undefined for the exchange's own answer, which is from no ledger. */
   readonly height: number | undefined;
-  /** Of the answer, in milliseconds. */
+  /** The time of the answer in milliseconds. */
   readonly time: number;
 }
 

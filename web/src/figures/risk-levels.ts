@@ -2,14 +2,17 @@
 
 import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } from './decimal.ts';
 
-/** From the least to the most. */
+/** The levels of risk, from the lowest to the highest. */
 export const LEVELS = ['safe', 'watch', 'danger'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** Unknown as long as there is no current answer. */
 export type LevelOrUnknown = Level | 'unknown';
 
-/** Of many accounts: one that is unknown is no danger, but the others are then not called safe. */
+/**
+ * Returns the worst level of many accounts. An account with an unknown level is no danger, but the others
+ * are then not called safe.
+ */
 export function worstLevel(levels: readonly LevelOrUnknown[]): LevelOrUnknown {
   if (levels.includes('danger')) return 'danger';
   if (levels.includes('watch')) return 'watch';
@@ -54,17 +57,17 @@ export function levelOfDistance(distance: Decimal): Level {
   return compare(distance, watch) < 0 ? 'watch' : 'safe';
 }
 
-/** In per cent, on the side of every limit on which it is judged to be. */
+/** Writes the ratio in per cent. Rounding never moves the text across a limit. */
 export function formatMarginRatio(ratio: Decimal): string {
   return formatPercent(roundAsJudged(ratio, 4, levelOfMarginRatio));
 }
 
-/** As above: 4.97 % is "4.9", since it is below 5 %. */
+/** Writes a distance in the same way: 4.97 % is "4.9", because it is below 5 %. */
 export function formatDistance(distance: Decimal): string {
   return formatPercent(roundAsJudged(distance, 3, levelOfDistance), 1);
 }
 
-/** Where the levels of the margin ratio start, in per cent. */
+/** Returns where the levels of the margin ratio start, in per cent. */
 export function marginRatioMarks(): number[] {
   const { watch, danger } = THRESHOLDS.marginRatio;
   return [watch, danger].map((share) => toShare(share, WHOLE) * 100);

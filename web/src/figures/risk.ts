@@ -1,6 +1,6 @@
 /**
- * How close an account is to liquidation: the worst of its cross margin ratios and of its positions'
- * distances to liquidation, over all dexes.
+ * Measures how close an account is to liquidation: the worst of its cross margin ratios and of its
+ * positions' distances to liquidation, over all dexes.
  */
 
 import type { AccountState, Position, States } from './answers.ts';
@@ -29,15 +29,17 @@ import { group } from './text.ts';
 export interface Verdict {
   readonly level: Level;
   readonly word: string;
-  /** What is to blame: "NEAR isolated, 1.0 % to liquidation"; empty if nothing is at risk. */
+  /** The cause of the risk, such as "NEAR isolated, 1.0 % to liquidation"; empty if nothing is at risk. */
   readonly cause: string;
-  /** What is left before liquidation, as a share of the margin or the mark. */
+  /** The remainder before liquidation, as a share of the margin or the mark. */
   readonly left: Decimal;
 }
 
 const NOTHING: Verdict = { level: 'safe', word: 'nothing at risk', cause: '', left: WHOLE };
 
-/** What may be to blame, and what is left before liquidation, as a share of the margin or the mark. */
+/**
+ * A possible cause of the risk, and the remainder before liquidation as a share of the margin or the mark.
+ */
 interface Finding {
   readonly level: Level;
   readonly left: Decimal;
@@ -56,7 +58,7 @@ function isWorse(one: Finding, other: Finding): boolean {
   return byLevel > 0 || (byLevel === 0 && compare(one.left, other.left) < 0);
 }
 
-/** Without positions, only what is owed. */
+/** If an account has no positions, only its debt is a risk. */
 function findRisks(dex: string, state: AccountState): Finding[] {
   const { assetPositions, marginSummary } = state;
   const where = dex === '' ? '' : ` on ${dex}`;

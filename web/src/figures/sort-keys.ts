@@ -1,4 +1,4 @@
-/** What rows of a table are sorted by. */
+/** The values that rows of a table are sorted by. */
 
 import { compare, type Decimal } from './decimal.ts';
 

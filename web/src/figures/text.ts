@@ -1,4 +1,4 @@
-/** How figures, times and addresses are written on the page. */
+/** Writes figures, times and addresses for the page. */
 
 import { formatFixed, parseDecimal, roundTo } from './decimal.ts';
 
@@ -20,7 +20,7 @@ export function groupRounded(text: string, decimals: number): string {
   return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
 }
 
-/** With a sign for gains as well; zero has no sign. A value too small for the decimals says so: "+<0.01". */
+/** Adds a sign to gains too; zero has no sign. A value too small for the decimals is shown as "+<0.01". */
 export function withSign(text: string, shown: string): string {
   if (!/[1-9]/.test(text)) return shown;
   const isLoss = text.startsWith('-');
@@ -36,12 +36,12 @@ export function shortenAddress(address: string): string {
   return address.length <= 16 ? address : `${address.slice(0, 8)}\u2026${address.slice(-6)}`;
 }
 
-/** How the page calls a dex: the first one has no name. */
+/** Returns the page's name of a dex, because the first dex has no name. */
 export function nameDex(dex: string): string {
   return dex === '' ? 'first' : dex;
 }
 
-/** In a sentence: "the first dex", "dex abc". */
+/** Names a dex within a sentence: "the first dex", "dex abc". */
 export function describeDex(dex: string): string {
   return dex === '' ? 'the first dex' : `dex ${dex}`;
 }
@@ -82,8 +82,8 @@ export function formatAge(ms: number): string {
 }
 
 /**
- * As the browser writes dates and times in its own fields, with 12 hours or 24. Made once: to make one takes
- * longer than to draw a row.
+ * Writes times as the browser does in its own fields, with 12 or 24 hours. The format is created once,
+ * because creating it takes longer than drawing a row.
  */
 const formatOf = (options: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat(undefined, options);
@@ -119,7 +119,7 @@ export function formatTick(ms: number, stepMs: number): string {
 
 const TYPED_MAX = 60;
 
-/** What was typed, or came with a link, instead of an address. */
+/** Quotes what a person typed, or what a link had, instead of an address. */
 export function quoteInput(typed: string): string {
   return `“${typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed}”`;
 }

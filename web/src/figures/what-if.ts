@@ -1,6 +1,6 @@
 /**
- * What if marks moved: the account at the moved marks, before anything is liquidated, and what would
- * be liquidated. By the ledger's own rules, so that a block with these marks would give the same.
+ * Computes an account at marks that moved, before anything is liquidated, and lists what would be
+ * liquidated. It uses the ledger's own rules, so a block with these marks would give the same figures.
  */
 
 import { keyOf } from './all-dexes.ts';
@@ -55,7 +55,7 @@ export interface Hypothetical {
   /** Per cent of the value now; undefined if the value now is 0. */
   readonly changeRatio: string | undefined;
   readonly unrealizedPnl: string;
-  /** By key. */
+  /** The positions by key. */
   readonly positions: ReadonlyMap<string, HypotheticalPosition>;
 }
 
@@ -78,7 +78,7 @@ export function isMoved({ percent }: Move): boolean {
 
 export function computeWhatIf(states: States, move: Move, terms: AllTerms): Hypothetical {
   const pools = states.map(([dex, state]) => computeDex(dex, state, { move, terms }));
-  const positions = new Map(pools.flatMap(({ positions: held }) => held));
+  const positions = new Map(pools.flatMap(({ positions: poolPositions }) => poolPositions));
   const change = pools.map(({ change: one }) => one).reduce(add, ZERO);
   const before = sum(states.map(([, { marginSummary }]) => marginSummary.accountValue));
   const ratio = divideRounded(change, absolute(before), RATIO_DECIMALS);
@@ -104,7 +104,7 @@ interface MovedPosition {
   readonly terms: MarketTerms | undefined;
   readonly mark: Decimal;
   readonly value: Decimal;
-  /** Of the account, by this position. */
+  /** The change of the account value that this position causes. */
   readonly change: Decimal;
 }
 
@@ -175,7 +175,7 @@ function addMaintenance(
   return total;
 }
 
-/** Whether its liquidation price shows that more backs the account than its own margin. */
+/** True if its liquidation price shows that more backs the account than its own margin. */
 function isBacked({ position, terms }: MovedPosition, spare: Decimal): boolean {
   if (terms === undefined) return false;
   const own = maintenanceOf(terms, parseDecimal(position.positionValue));
@@ -188,7 +188,7 @@ function judgeIsolated({ position, terms, value, change }: MovedPosition): Posit
   return compare(add(margin, change), maintenanceOf(terms, value)) < 0 ? 'liquidated' : 'stays';
 }
 
-/** Whether the terms give the liquidation price of the answer. */
+/** True if the terms give the liquidation price of the answer. */
 function givesLiquidationPrice(position: Position, terms: MarketTerms, equity: Decimal): boolean {
   const szi = parseDecimal(position.szi);
   const value = parseDecimal(position.positionValue);

@@ -6,7 +6,7 @@ import type { Point } from './value-history.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far back the chart goes; the whole archive if there is no length. */
+/** The lengths of the chart. A span without a length is the whole archive. */
 export const SPANS = [
   { name: 'hour', label: '1 h', title: 'an hour', lengthMs: HOUR_MS },
   { name: 'day', label: '1 d', title: 'a day', lengthMs: DAY_MS },
@@ -17,7 +17,7 @@ export const SPANS = [
 export type SpanName = (typeof SPANS)[number]['name'];
 export const FIRST_SPAN: SpanName = 'day';
 
-/** In milliseconds of ledger time. */
+/** A span of ledger time, in milliseconds. */
 export interface TimeSpan {
   readonly from: number;
   readonly to: number;
@@ -29,7 +29,7 @@ export function spanUntil(name: SpanName, to: number, firstTime: number): TimeSp
   return { from: Math.min(to, Math.max(firstTime, to - lengthMs)), to };
 }
 
-/** As many points as a wide chart can show. */
+/** A wide chart can show this many points. */
 const POINTS = 500;
 
 export function stepOf({ from, to }: TimeSpan): number {
@@ -77,7 +77,7 @@ export type HistoryRow = readonly [
   netTransfers: string | null,
 ];
 
-/** What is known at a time. */
+/** The known values at a time. */
 interface Known {
   readonly value: string;
   readonly netTransfers: string;
@@ -137,14 +137,14 @@ export interface Liquidation {
   readonly markPx: string;
 }
 
-/** Those of all dexes, in order. */
+/** Joins the liquidations of all dexes, in order of time. */
 export function joinLiquidations(lists: readonly (readonly Liquidation[])[]): Liquidation[] {
   return lists.flat().sort((a, b) => a.time - b.time);
 }
 
 /** The time series of an account over a span of time. */
 export interface ArchiveSeries {
-  /** Of which account, see subjectOf. */
+  /** The account that the series is about, see subjectOf. */
   readonly subject: string;
   readonly span: TimeSpan;
   readonly stepMs: number;
@@ -158,7 +158,7 @@ export function subjectOf(user: string, dexes: readonly string[]): string {
 
 const MINUTE_MS = 60_000;
 
-/** So far apart, two points have a gap between them. */
+/** Two points that are further apart have a gap between them. */
 function gapMsOf(stepMs: number): number {
   return 2 * stepMs + MINUTE_MS;
 }
@@ -212,11 +212,11 @@ export function continueLive(
   return [...points, { ...next, isAfterGap }, ...others];
 }
 
-/** In or out, somewhere between two rows. */
+/** A deposit or a withdrawal, somewhere between two rows. */
 export interface Transfer {
   readonly since: number;
   readonly time: number;
-  /** What came in; negative for what went out. */
+  /** The amount that came in; negative for a withdrawal. */
   readonly amount: string;
 }
 

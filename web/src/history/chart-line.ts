@@ -5,7 +5,7 @@ import type { Point } from './value-history.ts';
 /** Times in seconds, and values; null ends the line until the next value. */
 type Line = readonly [times: readonly number[], values: readonly (number | null)[]];
 
-/** In a gap the line has a point without a value. */
+/** A gap becomes a point without a value. */
 export function toLine(points: readonly Point[]): Line {
   const times: number[] = [];
   const values: (number | null)[] = [];

@@ -50,7 +50,7 @@ export class DayKeeper {
     this.#known.delete(user);
   }
 
-  /** Of all accounts, also in the browser's storage. */
+  /** Forgets all accounts, also in the browser's storage. */
   forget(): void {
     this.#starts?.clear();
     this.#known.clear();

@@ -1,4 +1,7 @@
-/** What an account was worth when the day began: at local midnight if that is known, else when first seen. */
+/**
+ * Finds the value of an account when the day began: at local midnight if that value is known, otherwise the
+ * first value seen.
+ */
 
 export interface DayStart {
   /** Local midnight, in milliseconds. */

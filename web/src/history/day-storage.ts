@@ -17,7 +17,7 @@ const starts = new BrowserStore('perpinfo.days', NAME, (database) => {
   database.createObjectStore(NAME, { keyPath: ['ledger', 'user'] });
 });
 
-/** By user; empty if the browser stores nothing. */
+/** Returns the starts by user; the map is empty if the browser stores nothing. */
 export function loadDayStarts(ledger: string): Promise<Map<string, DayStart>> {
   return starts.read(new Map(), async (store) => {
     const ofLedger = IDBKeyRange.bound([ledger, ''], [ledger, '\uffff']);

@@ -4,7 +4,7 @@ import { forgetPoints, loadPoints, savePoints } from './history-storage.ts';
 import { Histories, RANGES, ValueHistory } from './value-history.ts';
 
 const SAVE_MS = 2_000;
-/** In place of a dex; no dex has this name. */
+/** Stands for all dexes. No dex has this name. */
 const ALL_DEXES = '*';
 
 export class HistoryKeeper {
@@ -27,7 +27,7 @@ export class HistoryKeeper {
     return this.#history;
   }
 
-  /** Of the user's account on a dex, or on all of them if it is undefined. */
+  /** Opens the history of a user's account on a dex; on all dexes if `dex` is undefined. */
   open(user: string, dex: string | undefined): ValueHistory {
     this.#save();
     this.#account = `${user.toLowerCase()} ${dex ?? ALL_DEXES}`;
@@ -69,11 +69,11 @@ export class HistoryKeeper {
 
   #load(history: ValueHistory): void {
     this.#histories.set(this.#name, history);
-    void loadPoints(this.#name).then((kept) => {
-      history.restore(kept);
+    void loadPoints(this.#name).then((stored) => {
+      history.restore(stored);
       this.#saved.set(
         history,
-        RANGES.map((_, index) => kept[index]?.at(-1)?.time ?? 0),
+        RANGES.map((_, index) => stored[index]?.at(-1)?.time ?? 0),
       );
       this.#loaded();
     });

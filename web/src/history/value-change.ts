@@ -1,10 +1,10 @@
-/** How much the account value has changed over a range of the chart. */
+/** Computes how much the account value has changed over a range of the chart. */
 
 import { changeBetween } from '../figures/board-figures.ts';
 import type { Point, Range } from './value-history.ts';
 
 export interface ValueChange {
-  /** In USDC. */
+  /** The unit is USDC. */
   readonly amount: string;
   /** Per cent; undefined where there was nothing before. */
   readonly ratio: string | undefined;

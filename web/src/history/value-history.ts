@@ -27,7 +27,7 @@ export function findRange(name: RangeName): Range {
 export interface Point {
   /** Milliseconds of ledger time, ascending. */
   readonly time: number;
-  /** In USDC, as it was answered. */
+  /** The value in USDC, as it was answered. */
   readonly value: string;
   /** It is not known what was between the point before and this one. */
   readonly isAfterGap: boolean;
@@ -35,9 +35,9 @@ export interface Point {
 
 /** An exchange's own answer may be this much older than the ledger's. */
 const BACK_MS_MAX = 10_000;
-/** After an interruption, a longer pause than this is a gap. */
+/** A longer pause than this after an interruption is a gap. */
 const GAP_MS_MIN = 5_000;
-/** Without an interruption, a longer pause than this is a gap: the machine may have slept. */
+/** A longer pause than this is a gap even without an interruption, because the machine may have slept. */
 const SILENT_MS_MAX = 2 * MINUTE_MS;
 const HISTORIES_MAX = 8;
 
@@ -64,7 +64,7 @@ class PointList {
     return Math.floor(point.time / stepMs) === Math.floor(last.time / stepMs);
   }
 
-  /** One older point stays, from which the line comes into the range. */
+  /** Leaves one older point, from which the line enters the range. */
   #dropOld(now: number): void {
     const { stepMs, retentionMs } = this.#range;
     const countMax = (2 * retentionMs) / stepMs;
@@ -95,7 +95,7 @@ export class ValueHistory {
     const { last } = this;
     if (last !== undefined && timeMs < last.time - BACK_MS_MAX) this.#clear();
     const time = Math.max(timeMs, this.last?.time ?? timeMs);
-    // At one time there is one value: the newest.
+    // Each time has one value, the newest.
     if (time === this.last?.time) this.#replaceLast({ ...this.last, value });
     else this.#append({ time, value, isAfterGap: this.#isGapBefore(time) });
   }
@@ -121,11 +121,11 @@ export class ValueHistory {
   }
 
   /** Puts the stored points of an earlier visit before the points of this visit. */
-  restore(kept: readonly (readonly Point[])[]): void {
+  restore(stored: readonly (readonly Point[])[]): void {
     const since = this.#lists[0].points;
     const first = since.at(0)?.time ?? Number.POSITIVE_INFINITY;
     this.#lists = RANGES.map((range, index) => {
-      const older = (kept[index] ?? []).filter(({ time }) => time < first);
+      const older = (stored[index] ?? []).filter(({ time }) => time < first);
       return new PointList(range, [...older]);
     });
     this.interrupt();
@@ -136,7 +136,7 @@ export class ValueHistory {
   }
 }
 
-/** One history per account, with LRU eviction. */
+/** Stores one history for each account, with LRU eviction. */
 export class Histories {
   readonly #histories = new Map<string, ValueHistory>();
 

@@ -1,4 +1,4 @@
-/** What all charts share: a true time axis, the colour scheme, and the size of their box. */
+/** The common parts of all charts: a true time axis, the colour scheme, and the size of their box. */
 
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
@@ -30,12 +30,12 @@ export type ChartData = readonly (readonly (number | null)[])[];
 
 const FONT = '11px system-ui, sans-serif';
 const CHARACTER_PX = 6.5;
-/** For "12:00:00 PM" and a gap. */
+/** "12:00:00 PM" and a gap have this width. */
 const TIME_TICK_PX = 84;
-/** So that the first of them is not cut. */
+/** The margin prevents that the first label is cut. */
 const LEFT_PX = 32;
 const VALUE_TICK_PX = 34;
-/** In seconds: marks closer than a second would have the same text. */
+/** Steps in seconds. Marks closer than a second would have the same text. */
 const TIME_STEPS = [
   ...[1, 2, 5, 10, 15, 30].flatMap((count) => [count, count * 60]),
   ...[1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 30 * 24, 90 * 24, 365 * 24].map((hours) => hours * 3600),
@@ -167,7 +167,7 @@ export class Chart {
     this.#plot.setData(data as uPlot.AlignedData);
   }
 
-  /** To be called after `show`. */
+  /** Call this after `show`. */
   mark(marks: readonly ChartMark[]): void {
     const [from, to] = this.#range;
     const elements = marks.map(({ time, title, tone }) => {
@@ -188,7 +188,7 @@ export class Chart {
     dragged(from, to);
   }
 
-  /** Whether the axis would move by at least the width of the line: less is not seen. */
+  /** True if the axis would move by at least the width of the line. Nobody sees a smaller move. */
   isMoved(from: number, to: number): boolean {
     const [drawnFrom, drawnTo] = this.#range;
     const widthPx = this.#plot.bbox.width / uPlot.pxRatio;

@@ -6,7 +6,7 @@ export async function copyText(text: string): Promise<void> {
   const focused = document.activeElement;
   const area = document.createElement('textarea');
   area.value = text;
-  // Nothing outside of an open dialog can be selected.
+  // A browser cannot select text outside of an open dialog.
   (document.querySelector('dialog[open]') ?? document.body).append(area);
   area.select();
   const isCopied = document.execCommand('copy');

@@ -6,7 +6,7 @@ import { copyText } from './clipboard.ts';
 interface CopyButtonProps {
   readonly text: string;
   readonly label: string;
-  /** What is copied, for screen readers, where the label does not say it. */
+  /** Tells screen readers what is copied, if the label does not say so. */
   readonly subject?: string;
 }
 

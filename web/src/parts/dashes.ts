@@ -1,11 +1,11 @@
 /** Marks on a line that is a hundred long, as the pattern of its dashes. */
 
-/** Of a mark, along the line. */
+/** The length of a mark along the line. */
 const MARK_LENGTH = 0.8;
 /** Longer than the line, so that the pattern does not repeat. */
 const REST = 200;
 
-/** For `stroke-dasharray`: a mark starts at each of these places, in this order. */
+/** Returns a `stroke-dasharray` with a mark at each of these places, in this order. */
 export function dashesAt(places: readonly number[]): string {
   const dashes = [0];
   let end = 0;

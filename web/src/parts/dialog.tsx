@@ -49,7 +49,7 @@ function isOutside(event: TargetedMouseEvent<HTMLDialogElement>): boolean {
   return target === currentTarget && (x < left || x > right || y < top || y > bottom);
 }
 
-/** For buttons in a dialog. */
+/** Closes the dialog that a button is in. */
 export function closeDialogOf({ currentTarget }: TargetedMouseEvent<HTMLElement>): void {
   currentTarget.closest('dialog')?.close();
 }

@@ -18,7 +18,7 @@ interface FrameProps {
   readonly extra?: ComponentChildren;
   /** Buttons before the one for the question. */
   readonly tools?: ComponentChildren;
-  /** What the panel shows, with all digits; panels with rows have them in each row instead. */
+  /** The figures of the panel with all digits. Panels with rows have these figures in each row instead. */
   readonly digits?: (() => readonly NamedFigure[]) | undefined;
   /** False where another panel with the same question shows the error. */
   readonly showsProblem?: boolean;
@@ -74,7 +74,7 @@ const OWN_ANSWER =
   'The ledger does not hold this account, or not on every dex: its rules do not give the same ' +
   'figures. What is shown is what the exchange answers, and is in no block.';
 
-/** Where an answer is from: its ledger height, and when the exchange was last asked. */
+/** Shows where an answer is from: its ledger height, and when the exchange was last asked. */
 function Origin({ view, answer }: { view: View; answer: Answer }) {
   const { height, accountTime } = answer;
   const ageMs = accountAgeMs(view, answer);

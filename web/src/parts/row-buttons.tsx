@@ -12,7 +12,7 @@ interface Rows {
   readonly stop: string;
   readonly opened: string | undefined;
   close(): void;
-  /** For the table: one handler of each kind for all rows. */
+  /** One handler of each kind serves all rows of the table. */
   readonly handlers: {
     onClick(event: Event): void;
     onFocusIn(event: Event): void;
@@ -21,12 +21,12 @@ interface Rows {
 }
 
 interface RowButton {
-  /** Of the row, among all of its table. */
+  /** The name of the row within its table. */
   readonly name: string;
   readonly label: string;
-  /** Whether Tab reaches this row. */
+  /** True if Tab reaches this row. */
   readonly isStop: boolean;
-  /** What is to be seen on hover. */
+  /** The text that is shown on hover. */
   readonly hint?: string;
 }
 
@@ -46,7 +46,7 @@ export function drawRowButton({ name, label, isStop, hint = 'all digits' }: RowB
   );
 }
 
-/** For a table in which each row has such a button, in this order. */
+/** Serves a table in which each row has a button, with the rows in this order. */
 export function useRows(names: readonly string[]): Rows {
   const [last, setLast] = useState<string>();
   const [opened, setOpened] = useState<string>();

@@ -1,4 +1,4 @@
-/** What tables that can be sorted have in common. */
+/** The common parts of tables that can be sorted. */
 
 import { COLUMN_HEADING } from './roles.ts';
 

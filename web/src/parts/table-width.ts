@@ -6,10 +6,12 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
-/** Where the style sheet changes the table, from the roomiest; below the last one it is cards. */
+/**
+ * The style sheet changes the table at these widths, from the widest; below the last width rows are cards.
+ */
 const STEPS_EM = [107, 95, 83];
 
-/** For the place of a table with these columns. */
+/** Returns a reference for the element around a table with these columns. */
 export function useTableWidth(place: RefObject<HTMLElement | null>, columns: string): void {
   useLayoutEffect(() => {
     const room = place.current;
@@ -31,7 +33,10 @@ export function useTableWidth(place: RefObject<HTMLElement | null>, columns: str
   }, [columns]);
 }
 
-/** Whether it took a step. None is taken back: figures that move would make cards come and go. */
+/**
+ * Makes the table one step narrower if needed, and returns true if it did. The table never becomes wider
+ * again, because figures that move would make cards come and go.
+ */
 function narrow(room: HTMLElement, neededPx: number): boolean {
   const roomPx = room.clientWidth;
   if (neededPx <= roomPx) return false;

@@ -1,4 +1,4 @@
-/** Which rows of a table are drawn now: visible rows each time, the other rows every few seconds. */
+/** Decides which rows of a table are drawn: visible rows each time, the other rows every few seconds. */
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ const NEAR = '100px';
 /** The browser's search and screen readers reach hidden rows too: no row is older than this. */
 const ALL_MS = 10_000;
 
-/** For the body of a table with a row for each name, in this order. */
+/** Serves the body of a table with a row for each name, in this order. */
 export function useVisibleRows(
   body: RefObject<HTMLTableSectionElement | null>,
   names: readonly string[],

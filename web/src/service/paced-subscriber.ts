@@ -42,7 +42,7 @@ export class PacedSubscriber {
   #wanted = new Map<string, Wanted>();
   #isOpen = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Between two subscriptions while the budget is spent; 0 while it is not. */
+  /** The pause between two subscriptions while the budget is spent; 0 while there is budget. */
   #gapMs = 0;
   #pausedUntilMs = 0;
 
@@ -50,7 +50,7 @@ export class PacedSubscriber {
     this.#options = options;
   }
 
-  /** Whether the key's budget does not allow more at the moment. */
+  /** True if the key's budget does not allow more at the moment. */
   get isShort(): boolean {
     return this.#gapMs > 0;
   }

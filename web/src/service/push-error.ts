@@ -44,7 +44,7 @@ export function isAlreadySubscribed({ code, field, method }: PushError): boolean
   return code === 'invalid_field' && field === 'method' && method === 'subscribe';
 }
 
-/** In one line, the code first. */
+/** Returns the error in one line, with the code first. */
 export function describePushError({ code, message }: PushError): string {
   return code === '' ? message : `${code}: ${message}`;
 }

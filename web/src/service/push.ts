@@ -12,7 +12,7 @@ const POLICY_VIOLATION = 1008;
 export interface PushMessage {
   readonly channel: string;
   readonly data?: unknown;
-  /** On the channel `error`: the same as the text in `data`, in a structure. */
+  /** The error of the channel `error` as a structure; `data` has the same as text. */
   readonly error?: PushError;
 }
 

@@ -84,7 +84,7 @@ export async function askHealth(): Promise<Health> {
     const health = JSON.parse(text) as Health;
     if (typeof health.height === 'number') return health;
   } catch {
-    // Not the service's JSON: a proxy answered.
+    // The text is not the service's JSON: a proxy answered.
   }
   throw parseRefusal(response, text);
 }

@@ -72,7 +72,7 @@ export class Watch {
       if (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429) return;
       return this.#schedule(question, round, this.#backoffMs(refusal));
     }
-    // What was true then stays true.
+    // An answer about the past never changes.
     const isPast = question.atHeight !== undefined;
     if (!this.#isPushed && !isPast) this.#schedule(question, round, this.#options.pollMs);
   }

@@ -1,4 +1,7 @@
-/** What the browser stores about addresses: label, board, limits. Never in the address bar. */
+/**
+ * The data that the browser stores about addresses: label, board, limits. The data never appears in the
+ * address bar.
+ */
 
 import { readThreshold, THRESHOLD_NAMES, type Thresholds } from '../figures/alarms.ts';
 import { readAddress, shortenAddress } from '../figures/text.ts';
@@ -10,7 +13,7 @@ export interface Entry {
   readonly thresholds: Thresholds;
 }
 
-/** By address, in the order in which they were added. */
+/** The entries by address, in the order in which they were added. */
 export type AddressBook = ReadonlyMap<string, Entry>;
 
 const EMPTY_BOOK: AddressBook = new Map();
@@ -35,12 +38,12 @@ export function findAddress(book: AddressBook, typed: string): string | undefine
   return [...book].find(([, { label }]) => label.toLowerCase() === wanted)?.[0];
 }
 
-/** In one line. */
+/** Writes the label in one line. */
 export function toSingleLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
-/** In one line, and not too long for a tab. */
+/** Writes the label in one line, short enough for a tab. */
 export function cleanLabel(text: string): string {
   return toSingleLine(text).slice(0, LABEL_LENGTH_MAX).trim();
 }
@@ -88,7 +91,7 @@ export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
 const FORMAT = 'address book';
 const VERSION = 1;
 
-/** As a file, and as the browser stores the book. */
+/** Writes the book for a file and for the browser's storage. */
 export function formatBook(book: AddressBook): string {
   const accounts = [...book].map(([address, entry]) => ({ address, ...entry }));
   return `${JSON.stringify({ perpinfo: FORMAT, version: VERSION, accounts }, null, 2)}\n`;
@@ -96,7 +99,7 @@ export function formatBook(book: AddressBook): string {
 
 export interface ReadBook {
   readonly book: AddressBook;
-  /** What could not be read, and where. */
+  /** The lines that could not be read, with their numbers. */
   readonly problems: readonly string[];
   /** Labels that were too long, and where. */
   readonly cut: readonly string[];

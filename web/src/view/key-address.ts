@@ -40,7 +40,9 @@ function describeOther({ origin: other }: URL, origin: string): string {
   );
 }
 
-/** With a scheme, also that of push; without one ("host:8080/KEY"); or only a path. */
+/**
+ * Reads an address with a scheme of HTTP or push, without a scheme ("host:8080/KEY"), or with only a path.
+ */
 function parseAddress(text: string, origin: string): URL | undefined {
   const isComplete = /^\w+:\/\//.test(text);
   const isPlace = /^[/#]/.test(text);
@@ -68,7 +70,7 @@ function keyIn({ pathname, hash }: URL): string | undefined {
   return isRoute && !PAGES.includes(key) ? decode(key) : undefined;
 }
 
-/** What the service serves without a key. */
+/** The service serves these paths without a key. */
 const PAGES = ['info', 'ws', 'health', 'assets', 'openapi.json', 'llms.txt'];
 
 function decode(segment: string): string | undefined {

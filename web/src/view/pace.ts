@@ -1,4 +1,4 @@
-/** How often the page shows new figures, as the person chose. */
+/** The pace at which the page shows new figures, as the person chose. */
 
 export const PACES = [
   { ms: 250, name: '4 times a second' },
@@ -8,7 +8,7 @@ export const PACES = [
 
 const DEFAULT_MS = 1_000;
 
-/** From the text that the browser has stored; the default if the text is invalid. */
+/** Reads the text that the browser has stored; returns the default if the text is invalid. */
 export function readPace(text: string): number {
   return PACES.find(({ ms }) => String(ms) === text)?.ms ?? DEFAULT_MS;
 }

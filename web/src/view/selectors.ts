@@ -1,9 +1,9 @@
-/** What follows from the values of the store: whether figures are current, and how old they are. */
+/** Values that follow from the store: whether figures are current, and how old they are. */
 
 import type { Answer } from '../figures/answers.ts';
 import type { Panel, View } from './store.ts';
 
-/** Whether what a panel shows is current. */
+/** True if what a panel shows is current. */
 export function isCurrent({ link, keyProblem, at }: View, panel: Panel<unknown>): boolean {
   // The past does not age: it is current as soon as its answer has come.
   if (at !== undefined) return panel.answer?.height === at;
@@ -36,7 +36,7 @@ export function isAging(view: View): boolean {
   return ledgerAgeMs(view) > freshness.maxAgeMs * AGING_SHARE;
 }
 
-/** How much later than its block a state may arrive, in addition to the pace. */
+/** A state may arrive this much later than its block, in addition to the pace. */
 const PUSH_MS_MAX = 2_000;
 
 /** Within this time a state that has changed has surely been pushed. */
@@ -44,7 +44,10 @@ export function pushedWithinMs({ paceMs }: View): number {
   return paceMs + PUSH_MS_MAX;
 }
 
-/** Nothing is pushed while nothing changes: an answer that is much older than the ledger is unchanged. */
+/**
+ * The service pushes nothing while nothing changes, so an answer that is much older than the ledger is
+ * unchanged.
+ */
 export function isUnchanged(view: View, { height, time }: Answer): boolean {
   const { link, freshness, at } = view;
   if (at !== undefined || link.state !== 'live' || !link.isPush || freshness === undefined)
@@ -53,7 +56,7 @@ export function isUnchanged(view: View, { height, time }: Answer): boolean {
 }
 
 /**
- * Whether an answer is older than the one that is shown: the service has several workers, which may be a
+ * True if an answer is older than the one that is shown: the service has several workers, which may be a
  * block apart. A shown height that is ahead of /health belongs to a ledger that was replaced.
  */
 export function isOlder({ freshness }: View, answer: Answer, shown: Answer | undefined): boolean {

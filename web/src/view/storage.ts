@@ -1,4 +1,7 @@
-/** What the browser stores between visits: the key, addresses and their labels, unfolded panels, the pace. */
+/**
+ * The data that the browser stores between visits: the key, addresses and their labels, unfolded panels, the
+ * pace.
+ */
 
 import { THRESHOLD_NAMES, type ThresholdName } from '../figures/alarms.ts';
 import { type AddressBook, formatBook, readBook } from './address-book.ts';
@@ -59,7 +62,7 @@ export const loadBook = (): AddressBook => readBook(read(BOOK)).book;
 export const saveBook = (book: AddressBook): void =>
   write(BOOK, book.size === 0 ? '' : formatBook(book));
 
-/** By address; stored, so that a reload does not fire alarms again. */
+/** The raised alarms by address. The browser stores them, so that a reload does not raise alarms again. */
 export type RaisedAlarms = ReadonlyMap<string, readonly ThresholdName[]>;
 
 export function loadRaised(): RaisedAlarms {
@@ -83,7 +86,7 @@ export function forgetAddresses(): void {
   write(EXAMPLES, '');
 }
 
-/** Whether the person has unfolded a panel; panels are folded by default. */
+/** True if the person has unfolded a panel; panels are folded by default. */
 export function isUnfolded(panel: string): boolean {
   return readList(UNFOLDED).includes(panel);
 }

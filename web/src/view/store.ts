@@ -1,4 +1,4 @@
-/** Every value of the page, who may write it, and when the page is drawn again. */
+/** Stores every value of the page, says who may write it, and decides when the page is drawn again. */
 
 import type { Alarm } from '../figures/alarms.ts';
 import type { Answer, Auction, Delegation, Health, Question, States } from '../figures/answers.ts';
@@ -32,9 +32,9 @@ export type LinkState = 'connecting' | 'live' | 'stale' | 'offline';
 
 interface Link {
   readonly state: LinkState;
-  /** What is wrong, in the words of the service where there are any. */
+  /** Says what is wrong, in the words of the service if the service sent any. */
   readonly message: string;
-  /** Whether the push connection is open. */
+  /** True if the push connection is open. */
   readonly isPush: boolean;
 }
 
@@ -43,10 +43,10 @@ interface Freshness extends Health {
   readonly heardMs: number;
 }
 
-/** Whether the system may show alarms as notifications. ask: the person has not decided yet. */
+/** The permission to show alarms as notifications. `ask`: the person has not decided yet. */
 export type NoticeState = 'unsupported' | 'ask' | 'granted' | 'denied';
 
-/** By address, without accounts that have no alarm. */
+/** The alarms by address, without accounts that have no alarm. */
 export type Alarms = ReadonlyMap<string, readonly Alarm[]>;
 
 /** Values that survive a reload: storage.ts saves them in the browser. */
@@ -69,16 +69,19 @@ interface MomentaryValues {
   readonly zoom: TimeSpan | undefined;
   /** The move of marks in "What if"; undefined while "What if" is closed. */
   readonly whatIf: Move | undefined;
-  /** What the page has just done for the person, such as "Copied …"; empty after a while. */
+  /** Says what the page has just done for the person, such as "Copied …"; empty after a while. */
   readonly notice: string;
   /** The permission for notifications. */
   readonly notices: NoticeState;
 }
 
-/** What the person chooses. Any action may write these values. */
+/** The values that the person chooses. Any action may write these values. */
 export type ChosenValues = UrlState & SavedValues & MomentaryValues;
 
-/** What the service has brought, and what follows from that. Only feed/live-data.ts writes these values. */
+/**
+ * The values that the service has sent, and values computed from them. Only feed/live-data.ts writes these
+ * values.
+ */
 export interface LiveValues {
   /** Why the key does not work, in the words of the service; empty if nothing is wrong. */
   readonly keyProblem: string;
@@ -110,7 +113,7 @@ export interface LiveValues {
   readonly alarms: Alarms;
 }
 
-/** One immutable object, replaced with every change. */
+/** All values in one immutable object, which every change replaces. */
 export type View = ChosenValues & LiveValues;
 
 export const FIRST_DEX: Dex = { name: '', fullName: 'first dex' };
@@ -163,7 +166,7 @@ export class Store {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isScheduled = false;
   #drawnMs = 0;
-  /** How long the last two draws took. */
+  /** The times that the last two draws took. */
   #drawMs: readonly [last: number, before: number] = [0, 0];
 
   /** Draws while the page is visible. */
@@ -182,14 +185,14 @@ export class Store {
     this.#drawSoon();
   }
 
-  /** For LiveData only. Draws at once, or at the pace that the person chose. */
+  /** Only LiveData calls this. Draws at once, or at the pace that the person chose. */
   setLive(change: Partial<LiveValues>, when: 'now' | 'paced'): void {
     this.#view = { ...this.#view, ...change };
     if (when === 'now') this.#drawSoon();
     else this.drawPaced();
   }
 
-  /** In a microtask, together with other changes that are made at the same time. */
+  /** Draws in a microtask, together with other changes that are made at the same time. */
   #drawSoon(): void {
     if (this.#isScheduled || document.hidden) return;
     this.#isScheduled = true;
@@ -199,7 +202,7 @@ export class Store {
   /** Draws as often as the person chose, and in one frame. */
   drawPaced(): void {
     if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
-    // One slow draw, such as the first of a long table, says nothing about the next.
+    // One slow draw, such as the first draw of a long table, says nothing about the next draw.
     const pauseMs = Math.max(this.#view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
     const sinceMs = performance.now() - this.#drawnMs;
     this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);

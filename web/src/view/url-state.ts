@@ -1,6 +1,6 @@
 /**
- * What is shown, in the fragment of the page's address: so a link can be shared, and Back and Forward
- * work. The key is never part of it.
+ * Stores in the fragment of the page's address what is shown, so that a link can be shared, and Back and
+ * Forward work. The key is never part of the fragment.
  */
 
 import {
@@ -23,7 +23,7 @@ export interface UrlState {
   /** The only dex that is shown; undefined for all. */
   readonly dex: string | undefined;
   readonly range: RangeName;
-  /** How far back the chart goes where there is an archive. */
+  /** The length of the chart if there is an archive. */
   readonly span: SpanName;
   /** The height that is shown; undefined for the present. */
   readonly at: number | undefined;
@@ -33,7 +33,7 @@ export interface UrlState {
 
 const BOARD = 'board';
 const DESCENDING = '-';
-/** In place of the first dex's name, which is empty; other names have no capitals. */
+/** Stands for the first dex, whose name is empty. Other names have no capitals. */
 const FIRST = 'FIRST';
 
 /** Missing or invalid values get their defaults. */
@@ -65,7 +65,7 @@ function readDex(name: string | null): string | undefined {
   return name === FIRST ? '' : name;
 }
 
-/** As many digits as a number holds exactly. */
+/** Reads as many digits as a number stores exactly. */
 function readHeight(text: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
