@@ -45,7 +45,7 @@ export class Admission {
     return this.#keys.find(secretHash, Date.now());
   }
 
-  /** Whether a secret with this hash has a live key; does not count as a use. */
+  /** True if a secret with this hash has a live key; does not count as a use. */
   isLive(secretHash: string): boolean {
     return this.#keys.isLive(secretHash, Date.now());
   }
@@ -100,7 +100,7 @@ export class Admission {
     return this.#budgets.charge(id, budget, weight, performance.now());
   }
 
-  /** The same for work that is done even if the budget is spent: it charges no more than what is left. */
+  /** Does the same for work that is done even if the budget is spent: charges no more than what is left. */
   chargeWhatIsLeft({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.chargeWhatIsLeft(id, budget, weight, performance.now());
@@ -118,7 +118,7 @@ export class Admission {
     return shortage;
   }
 
-  /** What is left; undefined if the key has no budget. */
+  /** Returns what is left; undefined if the key has no budget. */
   findAllowance(key: Key): Allowance | undefined {
     return this.charge(key, 0);
   }

@@ -5,7 +5,7 @@
 
 import type { Budgets, Charge } from './budgets.ts';
 
-/** How often a process sends its charges. */
+/** A process sends its charges this often. */
 const SHARE_MS = 25;
 
 /** A channel to the other processes; lossy: a lost charge only lets a key overdraw. */

@@ -10,7 +10,7 @@
 
 import type { Budget } from '../config/budget.ts';
 
-/** What a key has left after a question, as the response reports it. */
+/** The budget that a key has left after a question, as the response reports it. */
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly limit: number;
@@ -22,14 +22,14 @@ export interface Allowance {
   readonly retryAfterSeconds: number;
 }
 
-/** What a worker has charged to a key; negative if it has given back more. */
+/** The weight that a worker has charged to a key; negative if the worker has given back more. */
 export interface Charge {
   readonly id: string;
   readonly budget: Budget;
   weight: number;
 }
 
-/** What a key has spent and the refill has not yet restored. */
+/** The weight that a key has spent and the refill has not yet restored. */
 interface Bucket {
   /** May exceed the budget: the excess is a debt. */
   spent: number;
@@ -45,12 +45,12 @@ export class Budgets {
   /** Charged in this worker since the last `takeCharges`, by key. */
   readonly #charges = new Map<string, Charge>();
 
-  /** Whether the key can afford the weight; charges nothing. */
+  /** True if the key can afford the weight; charges nothing. */
   canAfford(id: string, budget: Budget, weight: number, nowMs: number): boolean {
     return isEnough(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** The same with all figures, for an error message. */
+  /** Does the same, and returns all figures for an error message. */
   check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
@@ -66,7 +66,7 @@ export class Budgets {
   }
 
   /**
-   * The same, but charges at most what is left: work that is done even if the budget is spent makes no
+   * Does the same, but charges at most what is left: work that is done even if the budget is spent makes no
    * debt.
    */
   chargeWhatIsLeft(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
@@ -87,14 +87,14 @@ export class Budgets {
     else this.#charges.set(id, { id, budget, weight: (charge?.weight ?? 0) + weight });
   }
 
-  /** What this worker charged since the last call, for the others. */
+  /** Returns what this worker has charged since the last call, for the other workers. */
   takeCharges(): Charge[] {
     const charges = [...this.#charges.values()];
     this.#charges.clear();
     return charges;
   }
 
-  /** What each key has spent and the refill has not yet restored, for a worker that starts. */
+  /** Returns what each key has spent and the refill has not yet restored, for a worker that starts. */
   spent(nowMs: number): Charge[] {
     return [...this.#buckets]
       .map(([id, { budget }]) => ({ id, budget, weight: this.#refill(id, budget, nowMs).spent }))

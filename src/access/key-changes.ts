@@ -1,4 +1,4 @@
-/** How keys change: each function returns the new key, which a store then saves. */
+/** Changes keys: each function returns the new key, which a store then saves. */
 
 import { randomBytes } from 'node:crypto';
 import { hashSecret, isRevoked, type Key, KeyError, type KeyTerms } from './keys.ts';
@@ -6,7 +6,7 @@ import { hashSecret, isRevoked, type Key, KeyError, type KeyTerms } from './keys
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;
 const SECRETS_MAX = 2;
-/** How long the list shows a revoked key, and how many of them at most. */
+/** The list shows a revoked key for this long, and shows at most this many. */
 const REVOKED_MS_MAX = 90 * 86_400_000;
 const REVOKED_COUNT_MAX = 1_000;
 

@@ -51,7 +51,7 @@ export class KeyRing {
     return this.#version;
   }
 
-  /** Whether the secret has a live key; does not count as a use. */
+  /** True if the secret has a live key; does not count as a use. */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
     return key !== undefined && !this.#isExpired(key, nowMs);
@@ -69,7 +69,7 @@ export class KeyRing {
     await this.#saveUse();
   }
 
-  /** On failure the cached keys stay. Each failure is logged once, not fifty times a second. */
+  /** If a refresh fails, the cached keys stay. Each failure is logged once, not fifty times a second. */
   #refresh(): void {
     try {
       this.#read();

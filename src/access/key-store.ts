@@ -8,7 +8,7 @@ export interface ListedKey extends Key {
   readonly lastUsedMs: number | undefined;
 }
 
-/** Where keys are read from. */
+/** The interface for reading keys. */
 export interface KeyReader {
   /** Increases with every change that this process has seen. */
   version(): number;
@@ -16,14 +16,14 @@ export interface KeyReader {
   all(): Key[];
   /** The damage found when keys were last read, one sentence each. */
   readonly faults: readonly string[];
-  /** The same, and also the keys that were revoked lately. */
+  /** Returns the same keys, and the keys that were revoked recently. */
   list(): ListedKey[] | Promise<ListedKey[]>;
   /** Saves when keys were last used; rejects if it cannot. */
   saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** For changing keys; a change is durable when its call returns or resolves. */
+/** The interface for changing keys. A change is durable when its call returns or resolves. */
 export interface KeyStore extends KeyReader {
   /** Creates a key and returns its secret, which is not stored and cannot be shown again. */
   create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
@@ -33,7 +33,7 @@ export interface KeyStore extends KeyReader {
   revoke(name: string): void | Promise<void>;
 }
 
-/** In order of creation, without those that were revoked long ago. */
+/** Lists keys in order of creation, without keys that were revoked long ago. */
 export function listKeys(
   keys: readonly Key[],
   usedMsById: ReadonlyMap<string, number>,

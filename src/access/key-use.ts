@@ -35,8 +35,8 @@ export class KeyUseFile {
     for (const [id, usedMs] of this.#known) {
       if ((merged.get(id) ?? 0) < usedMs) merged.set(id, usedMs);
     }
-    const kept = [...merged].filter(([id]) => ids.has(id));
-    await this.#write(JSON.stringify(Object.fromEntries(kept)));
+    const known = [...merged].filter(([id]) => ids.has(id));
+    await this.#write(JSON.stringify(Object.fromEntries(known)));
   }
 
   async #write(text: string): Promise<void> {

@@ -62,7 +62,7 @@ export function parseName(name: string): { id: string; number: number | undefine
   throw new KeyError(`expected ${NAME_EXPECTED}`);
 }
 
-/** What a key is created with. */
+/** The terms that a key is created with. */
 export type KeyTerms = Pick<Key, 'label' | 'budget' | 'expiresMs'>;
 
 export function missingKey(id: string): KeyError {

@@ -7,7 +7,7 @@ import { openKeyReader } from './embedded/key-reader.ts';
 import { openJetStreamKeys } from './jetstream/jetstream-keys.ts';
 import type { KeyReader, KeyStore } from './key-store.ts';
 
-/** For changing keys; without `create` they must exist. */
+/** Opens the keys for changes. Without `create`, the keys must exist. */
 export function openKeys(
   settings: StorageSettings,
   options: { create: boolean },
@@ -16,7 +16,7 @@ export function openKeys(
   return nats === undefined ? openEmbeddedKeys(settings.data, options) : openJetStreamKeys(nats);
 }
 
-/** For reading keys; in a folder, writes only when keys were last used. */
+/** Opens the keys for reading. In a folder, it writes only when keys were last used. */
 export function openKeysForReading(settings: StorageSettings): Promise<KeyReader> {
   const nats = natsOptionsOf(settings);
   return nats === undefined ? openKeyReader(settings.data) : openJetStreamKeys(nats);

@@ -1,13 +1,13 @@
 /**
- * What a key has paid for work before the work starts. Otherwise any number of concurrent questions
- * would fit into the rest of its budget. The payment is settled once, when it is known which work was
+ * The payment of a key for work that has not started yet. Without it, any number of concurrent questions
+ * would fit into the rest of the key's budget. The payment is settled once, when it is known which work was
  * done. A payment that is never settled, because its key was revoked meanwhile, stays charged.
  */
 
 import type { Allowance, Budgets } from './budgets.ts';
 import type { Key } from './keys.ts';
 
-/** Whether work was done that cannot be undone; a promise where that will only be known later. */
+/** True if work was done that cannot be undone; a promise if that will only be known later. */
 export type WorkDone = boolean | Promise<boolean>;
 
 export class Prepayment {
@@ -25,7 +25,7 @@ export class Prepayment {
     this.add(weight);
   }
 
-  /** What has been charged. */
+  /** The weight that has been charged. */
   get weight(): number {
     return this.#weight;
   }
@@ -43,8 +43,8 @@ export class Prepayment {
   }
 
   /**
-   * To be called if there is no answer: refunds the charge, unless the work was done. Until that is
-   * known, the charge stays.
+   * Call this if there is no answer: it refunds the charge, unless the work was done. Until that is known,
+   * the charge stays.
    */
   giveBack(): void {
     if (this.isDone instanceof Promise) void this.isDone.then((isDone) => this.#end(isDone));

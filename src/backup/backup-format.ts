@@ -67,7 +67,7 @@ export interface BackupDescription {
 
 export interface BackupEnd {
   readonly height: number;
-  /** Of the last block, in hexadecimal. */
+  /** The hash of the last block, in hexadecimal. */
   readonly head: string;
   readonly digest: string;
 }

@@ -33,7 +33,7 @@ interface Piece {
   readonly kind: PieceKind;
   readonly payload: Buffer;
   readonly checksum: Buffer;
-  /** Where the next piece starts. */
+  /** The position at which the next piece starts. */
   readonly end: number;
 }
 
@@ -54,7 +54,7 @@ export class BackupReader {
   #checksum: Buffer = encodeFileHead();
   #point: ChainPoint = { height: 0, hash: Buffer.alloc(0) };
   #description: BackupDescription | undefined;
-  /** How much of the snapshot was read. */
+  /** The number of bytes of the snapshot that were read. */
   #snapshotBytes = 0;
   /** A piece that was read and not returned yet. */
   #next: Piece | undefined;
@@ -87,7 +87,7 @@ export class BackupReader {
     return { position: this.#position, checksum: this.#checksum, point: this.#point };
   }
 
-  /** Where the file has been read to, as a share of its bytes. */
+  /** Returns how far the file has been read, as a share of its bytes. */
   async readShare(): Promise<number> {
     return this.#position / Math.max(1, await this.#readSize());
   }

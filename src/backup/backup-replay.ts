@@ -27,7 +27,10 @@ export async function replayBackup(reader: BackupReader, progress: ScanProgress)
   throw new LedgerError('corrupt', message);
 }
 
-/** At the chain's start, or at the snapshot of a pruned ledger; throws if that is damaged. */
+/**
+ * Creates a replica at the chain's start, or at the snapshot of a pruned ledger; throws if the snapshot is
+ * damaged.
+ */
 export async function createReplica(reader: BackupReader): Promise<Replica> {
   const { snapshot } = await reader.readDescription();
   if (snapshot === null) return new Replica(createState(), CHAIN_START);

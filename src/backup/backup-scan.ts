@@ -12,7 +12,7 @@ export interface ScannedBackup {
   /** Undefined if the backup was made without keys. */
   readonly keys: BackedUpKeys | undefined;
   readonly end: BackupEnd;
-  /** After the last block. */
+  /** The position after the last block. */
   readonly blocksEnd: BackupPosition;
 }
 

@@ -43,5 +43,5 @@ export const ALL_DECLARATIONS = {
 
 export const ALL_SETTINGS: readonly Setting[] = listSettings(ALL_DECLARATIONS);
 
-/** In the order of docs/reference/settings.md. */
+/** The groups in the order of docs/reference/settings.md. */
 export const SETTING_GROUPS: readonly SettingGroup[] = groupSettings(ALL_SETTINGS);

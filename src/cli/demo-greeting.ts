@@ -63,7 +63,7 @@ export function describeDemo(demo: DemoDescription): string {
   const { trader, staker, multiDexTrader, topHolder } = findExamples(state);
   const users = new Set([trader, topHolder, multiDexTrader, staker]);
   const question = JSON.stringify({ type: 'clearinghouseState', user: trader });
-  const kept =
+  const afterwards =
     demoData === undefined ? 'its data is then deleted' : `its data stays in ${demoData}`;
   return `perpinfo demo: a simulated exchange, about ten blocks a second
 
@@ -76,6 +76,6 @@ export function describeDemo(demo: DemoDescription): string {
   export BASE=${address}/${secret}/
   curl -s "\${BASE}info" -H 'Content-Type: application/json' -d '${question}'
 
-Ctrl-C stops it; ${kept}.
+Ctrl-C stops it; ${afterwards}.
 `;
 }

@@ -29,7 +29,7 @@ export function parseNatsAddress(text: string): NatsAddress | undefined {
   return { servers: hosts.split(','), credentials, isEncrypted: text.startsWith('tls:'), name };
 }
 
-/** Whether one of the ledgers that settings name is on NATS. */
+/** True if one of the ledgers that settings name is on NATS. */
 export function isOnNats({ ledger, from, to }: Readonly<Record<string, unknown>>): boolean {
   return ledger !== undefined || [from, to].some(isNatsLocation);
 }
@@ -80,7 +80,7 @@ function findFault(text: string, { login, hosts, name }: AddressParts): string |
 }
 
 function findHostFault(text: string): string | undefined {
-  if (/\s/.test(text)) return 'it has white space in or beside a host';
+  if (/\s/.test(text)) return 'it has white space in or next to a host';
   const [, host = '', port] = /^(\[.*\]|[^:]*)(?::(.*))?$/.exec(text) ?? [];
   if (host === '') return 'it has no host, or an empty one';
   if (!HOST.test(host)) return 'one of its hosts is neither a name nor an IP address';

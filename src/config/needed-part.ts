@@ -8,7 +8,7 @@ import { isOnNats } from './nats-address.ts';
 type Values = Readonly<Record<string, unknown>>;
 
 interface NeededPart {
-  /** Whether the process has the part. A command without a setting for the part always has the part. */
+  /** True if the process has the part. A command without a setting for the part always has the part. */
   isThere(values: Values): boolean;
   /** The text of the error about a flag. */
   readonly refusal: string;

@@ -1,4 +1,4 @@
-/** Where the program is installed. */
+/** Finds the folder in which the program is installed. */
 
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -7,7 +7,7 @@ import { variableOf } from './setting.ts';
 
 interface RemovedSetting {
   readonly flag: string;
-  /** What perpinfo does instead, and why nobody needs to choose. */
+  /** Says what perpinfo does instead, and why nobody needs to choose. */
   readonly reason: string;
 }
 

@@ -40,7 +40,7 @@ export function isShownFirst(group: GroupName): boolean {
 
 export interface Declaration {
   readonly group: GroupName;
-  /** Without the dashes; by default the setting's name in kebab case. */
+  /** The flag without the dashes; by default the setting's name in kebab case. */
   readonly flag?: string;
   /** The environment variable; by default PERPINFO_ and the flag in capitals. */
   readonly variable?: string;

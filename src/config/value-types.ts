@@ -23,7 +23,7 @@ export interface ValueType<T = unknown> {
   parse(text: string): T | undefined;
   /** Present if a value may contain a password. Errors then show this description instead of the value. */
   describeFault?(text: string): string;
-  /** Whether this value holds a secret, such as a password or a key. */
+  /** True if this value holds a secret, such as a password or a key. */
   holdsSecret?(value: T): boolean;
 }
 
@@ -59,7 +59,7 @@ export const port = wholeNumberType('PORT', { from: 0, to: 65_535 });
 export function text(placeholder: string): ValueType<string> {
   return {
     placeholder,
-    expected: 'a text that is not empty',
+    expected: 'a non-empty text',
     parse: (value) => (value === '' ? undefined : value),
   };
 }

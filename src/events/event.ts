@@ -91,14 +91,14 @@ function readPrices(source: unknown) {
   return Object.keys(source).map((coin) => ({ coin, price: source[coin] }));
 }
 
-/** What another server answers about the markets of a dex. */
+/** Reads another server's answer about the markets of a dex. */
 function readListedMeta(source: unknown): string {
   const isMeta = isJsonObject(source) && Array.isArray(source['universe']);
   if (!isMeta) throw new Refusal('meta', source, 'an object with an array named universe');
   return readStoredJson('meta', source);
 }
 
-/** What another server answers about its dexes. */
+/** Reads another server's answer about its dexes. */
 function readDexList(source: unknown): string {
   if (!Array.isArray(source)) throw new Refusal('list', source, 'an array');
   return readStoredJson('list', source);

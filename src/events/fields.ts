@@ -115,7 +115,7 @@ export class FieldReader {
     return readAddress(name, this.take(name));
   }
 
-  /** A decimal, kept as text: its number of decimals depends on the market. */
+  /** A decimal, stored as text: its number of decimals depends on the market. */
   decimal(name: string): string {
     const value = this.take(name);
     if (typeof value !== 'string') throw new Refusal(name, value, 'a decimal as text');

@@ -2,7 +2,7 @@
 
 const SHOWN_LENGTH_MAX = 60;
 
-/** Why an event is refused: which field, what it held, what was expected. */
+/** The reason why an event is refused: the field, its value, and what was expected. */
 export class Refusal extends Error {
   readonly field: string;
   readonly value: unknown;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Where a refusal applies: a whole block, or one of its events. */
+/** The part that a refusal applies to: a whole block, or one of its events. */
 export interface BlockPlace {
   height?: number | undefined;
   index?: number | undefined;

@@ -14,7 +14,7 @@ export interface Address {
 
 export const ADDRESS_DIGITS = 40;
 export const ADDRESS_EXPECTED = '0x and 40 hexadecimal digits';
-/** For the OpenAPI description only; `parseAddress` does the parsing. */
+/** The OpenAPI description uses this pattern; `parseAddress` does the parsing. */
 export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 
 /** Addresses are often copied from logs and raw data, which leave out the prefix. */

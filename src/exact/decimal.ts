@@ -14,7 +14,7 @@ const SAFE_MAX_BIG = BigInt(SAFE_MAX);
 
 /** Powers of ten that are safe integers: 10^0 to 10^15. */
 const POWERS_OF_TEN = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
-/** The same as bigints: computing such a power takes longer than a division. */
+/** The same numbers as bigints, because computing a power takes longer than a division. */
 const BIG_POWERS_OF_TEN = POWERS_OF_TEN.map(BigInt);
 
 export function powerOfTen(exponent: number): number {

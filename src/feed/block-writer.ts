@@ -66,7 +66,7 @@ export class BlockWriter {
       if (!signal.aborted || !isAbort(error, feedSignal)) throw error;
     } finally {
       end.abort();
-      // Not awaited: the feed may be blocked on its source.
+      // The call is not awaited, because the feed may be blocked on its source.
       batches.return?.().catch(() => undefined);
       await this.#committer.flush();
       await this.#checkpoint;

@@ -16,7 +16,7 @@ export interface CheckpointOptions extends Pick<PruneOptions, 'blocksMax' | 'arc
   readonly snapshotEvery: number;
   /** Number of snapshots to keep. */
   readonly snapshotKeep: number;
-  /** Which blocks to keep; undefined to keep all blocks. */
+  /** Says which blocks to keep; undefined to keep all blocks. */
   readonly retention?: Retention | undefined;
   /** Called when a snapshot or pruning fails. */
   warn(message: string): void;

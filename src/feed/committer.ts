@@ -34,7 +34,7 @@ export class Committer {
   start(): void {
     if (this.#storing !== undefined || this.#pending.length === 0) return;
     this.#storing = this.#storeAll();
-    // Also handled here: the promise may reject before `flush` is called.
+    // The failure is also handled here, because the promise may reject before `flush` is called.
     this.#storing.catch((failure: Error) => {
       this.#failure = failure;
       this.#interrupt(failure);

@@ -9,8 +9,8 @@ export interface FeedBlock {
   /** The place in the source, such as "line 12", for error messages. */
   readonly position?: string;
   /**
-   * If given, a refused block is reported here and skipped; otherwise the refused block ends the
-   * feed. It must not throw. The following blocks must apply without the skipped block.
+   * Called with a refused block, which is then skipped. Without this function, a refused block ends the
+   * feed. The function must not throw. The following blocks must apply without the skipped block.
    */
   refused?(error: BlockError): void;
 }

@@ -23,7 +23,7 @@ export const BLOCK_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** Which feed a service reads. */
+/** Chooses the feed that a service reads. */
 export const FEED_CHOICE_SETTINGS = {
   feed: {
     group: 'Most used',

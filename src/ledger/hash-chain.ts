@@ -1,4 +1,4 @@
-/** How blocks are linked: each block's hash covers the previous block's hash and its own line. */
+/** Links the blocks: each block's hash covers the previous block's hash and the line of the block. */
 
 import { createHash } from 'node:crypto';
 import { type ChainPoint, LedgerError, type StoredBlock } from './ledger.ts';

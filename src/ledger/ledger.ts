@@ -15,7 +15,7 @@ export interface StoredBlock extends ChainPoint {
 }
 
 export interface Ledger {
-  /** The point before the oldest block kept: the chain's start unless blocks were pruned. */
+  /** The point before the oldest stored block: the chain's start unless blocks were pruned. */
   base(): Promise<ChainPoint>;
   /** The newest block, or the base if there is none. */
   head(): Promise<ChainPoint>;

@@ -1,10 +1,10 @@
-/** Where a ledger and its keys are, by the settings: in a folder, or on NATS. */
+/** Decides from the settings where a ledger and its keys are: in a folder, or on NATS. */
 
 import type { NatsOptions } from './jetstream/nats-client.ts';
 import type { StorageSettings } from './settings.ts';
 
 /**
- * How long a command waits for NATS. The wait is short, because a person waits for the result. Services
+ * A command waits this long for NATS. The wait is short, because a person waits for the result. Services
  * wait longer (SERVICE_WAIT).
  */
 const SHORT_WAIT_MS = 5_000;

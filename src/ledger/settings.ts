@@ -17,7 +17,7 @@ const LEDGER = {
   help: `ledger on NATS JetStream, ${NATS_ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
 } as const satisfies Declaration;
 
-/** Where a ledger and its keys are: in a folder, or on NATS. */
+/** Choose where a ledger and its keys are: in a folder, or on NATS. */
 export const STORAGE_SETTINGS = {
   data: {
     group: 'Most used',
@@ -61,13 +61,13 @@ export const LEDGER_WRITER_SETTINGS = {
 } as const satisfies Declarations;
 
 /**
- * For processes that nobody watches. NATS servers that were started at the same time are ready sooner. After that
- * time, a service manager starts the process again.
+ * Services wait longer than commands, because nobody watches them. NATS servers that were started at the
+ * same time are ready sooner. After that time, a service manager starts the process again.
  */
 export const SERVICE_WAIT = { natsWaitMs: 60_000 };
 
 export interface NatsWait {
-  /** How long to wait for NATS servers that cannot be reached. */
+  /** The time to wait for NATS servers that cannot be reached. */
   readonly natsWaitMs?: number;
 }
 

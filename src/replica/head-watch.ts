@@ -1,7 +1,7 @@
 /**
- * How long a replica may have been behind its ledger. The ledger's time does not show that, since it
- * also stands still while a feed pauses. So the ledger's newest block is looked up again and again: a
- * replica that has reached this block was not behind at the time of the look-up.
+ * Measures how long a replica may have been behind its ledger. The ledger's time does not show that, because
+ * the time also stands still while a feed pauses. So the watch looks up the ledger's newest block again and
+ * again: a replica that has reached this block was not behind at the time of the look-up.
  */
 export class HeadWatch {
   /** When the replica was last known to have every block. */
@@ -29,7 +29,7 @@ export class HeadWatch {
     this.#completeMs = Math.max(this.#completeMs, atMs);
   }
 
-  /** How much older than the ledger the replica's state may be. */
+  /** Returns how much older than the ledger the replica's state may be. */
   doubtMs(nowMs: number): number {
     return nowMs - this.#completeMs;
   }

@@ -13,11 +13,11 @@ import { needsPrunedBlocks, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** How long a health check waits for the replica to catch up with a head that has just moved. */
+/** A health check waits this long for the replica to catch up with a head that has just moved. */
 const CATCH_UP_MS = 200;
-/** How long a health check waits for the head before it uses the last known one. */
+/** A health check waits this long for the head before it uses the last known head. */
 const HEAD_MS = 500;
-/** How often the newest block is looked up while there is a limit on how far behind an answer may be. */
+/** The newest block is looked up this often while a limit says how far behind an answer may be. */
 const LOOK_MS = 1000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
 /** Maximum number of requests that wait for a height, including requests whose clients have gone. */
@@ -63,7 +63,7 @@ export interface Health {
   readonly message: string;
 }
 
-/** What can end a wait early. */
+/** An event that can end a wait early. */
 export interface EarlyEnd {
   add(end: () => void): void;
   delete(end: () => void): void;
@@ -110,7 +110,7 @@ export class LiveState {
   #isCutOff = false;
   /** The ledger's time on the monotonic clock. */
   #monotonicTimeMs = performance.now();
-  /** How far the ledger's time was ahead of the clock when its newest block came. */
+  /** The time by which the ledger was ahead of the clock when its newest block came. */
   #aheadMs = 0;
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
@@ -164,8 +164,8 @@ export class LiveState {
   }
 
   /**
-   * The same as the age, but below 0 while the ledger is ahead of the clock, unless the clock was set
-   * back since.
+   * Returns the same as the age, but below 0 while the ledger is ahead of the clock, unless the clock was
+   * set back since.
    */
   #lagAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;

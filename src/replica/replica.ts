@@ -25,7 +25,7 @@ import { saveReplayed } from './replayed-snapshot.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** How long a replica works, in milliseconds, before it yields to the event loop. */
+/** A replica works for this many milliseconds before it yields to the event loop. */
 const SLICE_MS = 0.3;
 /** Longer lines are applied in pieces; shorter ones take less than a slice. */
 const LONG_LINE_BYTES = 1 << 14;
@@ -58,7 +58,7 @@ export function stateDigest(state: StateView): string {
 export class Replica {
   readonly #state: State;
   #point: ChainPoint;
-  /** How long the replay of stored blocks at the start took. */
+  /** The time that the replay of stored blocks took at the start. */
   replayMs = 0;
   #isInBlock = false;
 
@@ -251,7 +251,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   );
 }
 
-/** Whether the operating system could not read the file, so that nothing is known about its content. */
+/** True if the operating system could not read the file, so that nothing is known about its content. */
 function isSystemError(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).code === 'string';
 }
@@ -311,7 +311,7 @@ async function replay(replica: Replica, options: ReplicaOptions, target: number)
   throw new LedgerError('corrupt', `block ${replica.point.height + 1} is not in the ledger`);
 }
 
-/** Whether the next blocks that the replica needs were pruned. */
+/** True if the next blocks that the replica needs were pruned. */
 export async function needsPrunedBlocks(replica: Replica, ledger: Ledger): Promise<boolean> {
   const base = await ledger.base().catch(() => CHAIN_START);
   return base.height > replica.point.height;

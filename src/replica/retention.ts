@@ -18,7 +18,7 @@ export interface Retention {
   readonly keepDays: number | undefined;
 }
 
-/** Undefined if every block is kept. */
+/** Undefined if no block is pruned. */
 export function retentionOf(settings: RetentionSettings): Retention | undefined {
   const { keepBlocks } = settings;
   const keepDays = settings.keepDays === 0 ? undefined : settings.keepDays;

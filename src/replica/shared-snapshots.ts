@@ -181,7 +181,7 @@ export class SharedSnapshots {
   }
 
   /**
-   * Whether this replica is to publish a snapshot of its height soon: because the stream is about to drop
+   * True if this replica is to publish a snapshot of its height soon: because the stream is about to drop
    * blocks that no published snapshot has, or has dropped them.
    */
   async isDue(height: number): Promise<boolean> {
@@ -237,7 +237,8 @@ export class SharedSnapshots {
 
   async #isPublisher(): Promise<boolean> {
     if (this.#lease !== undefined && !this.#lease.isLost) return true;
-    // One attempt at a time: with two, the process would wait for a lease that it owns itself.
+    // Only one attempt runs at a time: with two attempts, the process would wait for a lease that it owns
+    // itself.
     this.#taking ??= this.#takeLease().finally(() => {
       this.#taking = undefined;
     });

@@ -46,7 +46,7 @@ export interface LoadedSnapshot {
   readonly point: ChainPoint;
 }
 
-/** Where the bytes of a snapshot are read from. */
+/** The source that the bytes of a snapshot are read from. */
 export interface SnapshotSource {
   readonly size: number;
   /** Fills the bytes with the next ones; throws at the end. */
@@ -164,13 +164,13 @@ export class SnapshotFolder {
     await this.#removeDrafts();
   }
 
-  /** Whether it belongs to the user of this process: a file of another user could not be read. */
+  /** True if it belongs to the user of this process: a file of another user could not be read. */
   isOurs(): boolean {
     const owner = statSync(this.#parent, { throwIfNoEntry: false })?.uid;
     return owner === undefined || owner === process.getuid?.();
   }
 
-  /** Whether a process is writing a snapshot, or has just written one. */
+  /** True if a process is writing a snapshot, or has just written one. */
   async isWritten(): Promise<boolean> {
     const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
     for (const name of names) {
@@ -206,7 +206,7 @@ async function openIfExists(file: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** How a snapshot is written. */
+/** Says how a snapshot is written. */
 interface WriteTerms {
   readonly chainHash: Buffer;
   /** Called after each piece of work, with its time. */

@@ -25,7 +25,7 @@ export interface KeeperOptions {
   warn(message: string): void;
 }
 
-/** Where a snapshot that was requested is stored. */
+/** Says where a requested snapshot is stored. */
 export interface SavedSnapshot {
   readonly height: number;
   /** Undefined if it is removed with the process. */
@@ -34,9 +34,9 @@ export interface SavedSnapshot {
   readonly object?: string | undefined;
 }
 
-/** How often a process that does not save checks whether it has become the earliest. */
+/** A process that does not save checks this often whether it has become the earliest process. */
 const CHECK_MS = 500;
-/** How often the earliest one checks whether the stream is about to drop blocks that no snapshot has. */
+/** The earliest process checks this often whether the stream is about to drop blocks that no snapshot has. */
 const LOOK_MS = 5_000;
 /**
  * Longer than a tick of the file system's clock: a process that announces itself later then has a later
@@ -108,7 +108,7 @@ export class SnapshotKeeper {
     const { height } = replica.point;
     const isStart = replica !== this.#replica;
     this.#replica = replica;
-    // In a folder, the restore has saved it.
+    // If the ledger is in a folder, the restore has saved the snapshot.
     const saves = this.#options.every !== undefined;
     if (saves && isStart && replica.replayMs >= EXPENSIVE_REPLAY_MS) this.#schedule.hasten(height);
     if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isEarliest) return;

@@ -12,19 +12,19 @@ export class SnapshotSchedule {
     this.#dueHeight = nextAfter(height);
   }
 
-  /** For the writer of a ledger: at multiples of `every`, independent of the height at its start. */
+  /** The schedule of a ledger's writer: at multiples of `every`, independent of the height at its start. */
   static atMultiples(every: number, height: number): SnapshotSchedule {
     return new SnapshotSchedule((from) => (Math.floor(from / every) + 1) * every, height);
   }
 
-  /** For one of several replicas: about `every` heights after the newest snapshot. */
+  /** The schedule of one of several replicas: about `every` heights after the newest snapshot. */
   static spread(every: number, newestHeight: number): SnapshotSchedule {
     const nextAfter = (from: number) =>
       from + every + Math.floor(Math.random() * every * SPREAD_SHARE);
     return new SnapshotSchedule(nextAfter, newestHeight);
   }
 
-  /** For a process that saves only when it is asked to. */
+  /** The schedule of a process that saves only on request. */
   static never(): SnapshotSchedule {
     return new SnapshotSchedule(() => Number.POSITIVE_INFINITY, 0);
   }

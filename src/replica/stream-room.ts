@@ -1,5 +1,5 @@
 /**
- * Whether a stream on NATS keeps its blocks for long enough. A replica starts from a published snapshot
+ * True if a stream on NATS keeps its blocks for long enough. A replica starts from a published snapshot
  * and the blocks after it, so the stream must not drop those before the next snapshot is published.
  */
 
@@ -32,7 +32,7 @@ export async function checkStreamRoom(options: RoomOptions): Promise<void> {
   if (doubt !== undefined) warn(doubt);
 }
 
-/** What is too small, and what to set. */
+/** Says what is too small, and what to set. */
 function findShortage(limits: StreamLimits, snapshotEvery: number): string[] {
   const { name, blocksMax, blocksOption, ageMsMax } = limits;
   const blocksMin = INTERVALS_MIN * snapshotEvery;
@@ -54,7 +54,7 @@ function findShortage(limits: StreamLimits, snapshotEvery: number): string[] {
   return problems;
 }
 
-/** How many blocks fit into a size depends on the blocks to come. */
+/** Warns if the number of blocks that fit depends on the sizes of blocks to come. */
 function findDoubt(limits: StreamLimits, snapshotEvery: number): string | undefined {
   const { name, bytesMax, meanBytes } = limits;
   if (meanBytes === undefined) return undefined;
@@ -68,14 +68,14 @@ function findDoubt(limits: StreamLimits, snapshotEvery: number): string | undefi
   );
 }
 
-/** How much of a stream's limits the blocks after the newest published snapshot use. */
+/** Says how much of a stream's limits the blocks after the newest published snapshot use. */
 interface UnsavedBlocks {
   readonly count: number;
   /** Since the first of them was stored; infinite if it was dropped already. */
   readonly ageMs: number;
 }
 
-/** Whether these blocks must be in a snapshot soon, because the stream will drop them. */
+/** True if these blocks must be in a snapshot soon, because the stream will drop them. */
 export function isSnapshotDue(limits: StreamLimits, { count, ageMs }: UnsavedBlocks): boolean {
   const { blocksMax, bytesMax, ageMsMax, meanBytes = 0 } = limits;
   return (

@@ -22,7 +22,7 @@ export interface VerifiedLedger {
   readonly digest: string | undefined;
   /** The replayed state; undefined like the digest. */
   readonly state: StateView | undefined;
-  /** How long the blocks after the last valid snapshot took. */
+  /** The time that the blocks after the last valid snapshot took. */
   readonly replayMs: number;
   /** The heights of snapshots that are damaged or belong to another ledger, ascending. */
   readonly badSnapshots: readonly number[];

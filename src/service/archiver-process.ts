@@ -23,12 +23,12 @@ export const ARCHIVER_RESTARTS = { firstMs: 1_000, maxMs: 60_000, healthyMs: 600
 
 /** The exit code of an archiver whose archive another process has taken over. */
 export const TAKEN_OVER_EXIT_CODE = 3;
-/** How often it is checked whether that process still runs. */
+/** The service checks this often whether that process still runs. */
 const STANDBY_MS = 2_000;
 
 /**
- * How long the archiver may take to write its pending changes when it is stopped. A kill does not
- * damage the archive.
+ * The archiver may take this long to write its pending changes when it is stopped. A kill does not damage
+ * the archive.
  */
 const STOP_MS_MAX = 5_000;
 

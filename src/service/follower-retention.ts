@@ -1,4 +1,7 @@
-/** Which blocks a follower drops: its ledger grows by itself, so the follower prunes by default. */
+/**
+ * Decides which blocks a follower drops. The ledger of a follower grows by itself, so the follower prunes by
+ * default.
+ */
 
 import { readArchivedHeight } from '../archive/records/archived-height.ts';
 import type { CheckpointOptions } from '../feed/checkpoints.ts';
@@ -18,7 +21,7 @@ const KEEP_DAYS = 7;
 
 export function followerRetention(settings: FeedSettings): FollowerRetention {
   const { ledger, data, keepBlocks, keepDays } = settings;
-  // On NATS, the limits of the stream prune.
+  // The limits of the stream prune a ledger on NATS.
   if (ledger !== undefined) return {};
   const isChosen = keepBlocks !== undefined || keepDays !== undefined;
   const retention = retentionOf(isChosen ? settings : { ...settings, keepDays: KEEP_DAYS });

@@ -65,7 +65,7 @@ export async function runService(options: ServiceOptions): Promise<void> {
 /** The processes that write the archive at this moment: one, or none. */
 type FindArchivers = () => readonly ServiceProcess[];
 
-/** While the work is done, runs the archiver if the settings say so, and watches the disk. */
+/** Runs the archiver during the work if the settings say so, and watches the disk. */
 async function withArchiver(
   { settings, log, signal: stopping }: ServiceOptions,
   work: (archivers: FindArchivers) => Promise<void>,
@@ -99,7 +99,7 @@ type FedServiceOptions = ServiceOptions &
   };
 
 /**
- * As `runService`, with a feed that this process writes while one or more workers answer: no answer
+ * Serves like `runService`, with a feed that this process writes while one or more workers answer: no answer
  * waits for the writer. The feed stops first, so that workers see its last block.
  */
 export async function runFedService(options: FedServiceOptions): Promise<void> {
@@ -138,18 +138,18 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
 
 type FollowingOptions = ServiceOptions & {
   readonly settings: ServiceFeedOptions['settings'];
-  /** Not called in a worker. */
+  /** A worker never calls this. */
   openFeed(): Promise<FollowFeed>;
 };
 
-/** As `runFedService`, with a feed that follows a live exchange. */
+/** Serves like `runFedService`, with a feed that follows a live exchange. */
 export async function runFollowingService(options: FollowingOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   const feed = await options.openFeed();
   options.log.info({ upstream: feed.name }, 'following');
   let noteWritten: () => void = () => undefined;
   let noteClosed: () => void = () => undefined;
-  // Before its first block, an empty ledger would answer that no user has an account.
+  // An empty ledger would answer that no user has an account, so the service waits for the first block.
   const written = new Promise<void>((resolve) => {
     noteWritten = resolve;
   });
@@ -157,11 +157,11 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   const closed = new Promise<void>((resolve) => {
     noteClosed = resolve;
   });
-  const begun = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
+  const hasStarted = Promise.all([Promise.race([written, feed.resumed]), feed.ready]);
   await runFedService({
     ...{ ...options, feed, follower: feed },
     retention: followerRetention(options.settings),
-    ready: Promise.race([begun, closed]),
+    ready: Promise.race([hasStarted, closed]),
     durable: () => noteWritten(),
     closed: () => noteClosed(),
   });
@@ -222,7 +222,7 @@ function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
   });
 }
 
-/** As `runWorker`; what hangs when it is stopped ends with this process. */
+/** Serves like `runWorker`; work that hangs at the stop ends with this process. */
 async function runToDeadline(options: WorkerOptions): Promise<void> {
   const { limits, log, signal } = options;
   const running = runWorker(options);
@@ -234,7 +234,7 @@ async function runToDeadline(options: WorkerOptions): Promise<void> {
 type WorkersOptions = ServiceOptions &
   WithArchivers &
   Pick<SupervisorOptions, 'feedFailure'> & {
-    /** What this process does while the workers answer. */
+    /** Names the role of this process while the workers answer. */
     readonly role: ProcessRole;
   };
 
@@ -269,7 +269,7 @@ function findProcesses({
   return [{ role, pid: process.pid }, ...workers, ...archivers()];
 }
 
-/** With a ledger on NATS, charges are shared with the services on other machines. */
+/** Shares charges with the services on other machines if the ledger is on NATS. */
 async function withChargeChannel(
   settings: ServiceOptions['settings'],
   work: (others: ChargeChannel | undefined) => Promise<void>,

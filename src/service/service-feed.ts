@@ -14,7 +14,7 @@ import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
 import type { FollowerRetention } from './follower-retention.ts';
 
-/** How long a failure waits for the ledger's answer about what it has stored. */
+/** A failure waits this long for the ledger's answer about what it has stored. */
 const HEAD_MS_MAX = 1_000;
 
 export interface ServiceFeedOptions {
@@ -71,7 +71,7 @@ export class ServiceFeed {
     if (this.#error !== undefined || !this.#isAppending) return this.#error;
     const height = this.#durableHeight;
     return new Error(
-      `the feed did not end in time: what it read after block ${height} is not kept`,
+      `the feed did not end in time: what it read after block ${height} is not stored`,
     );
   }
 

@@ -1,26 +1,26 @@
 /**
- * How long a stop may take. Work that takes longer, such as a read of a ledger that does not answer, is
- * abandoned: nothing that was acknowledged depends on it.
+ * Limits how long a stop may take. Work that takes longer, such as a read of a ledger that does not answer,
+ * is abandoned: nothing that was acknowledged depends on it.
  */
 
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.ts';
 
-/** For files and connections to be closed, after the stop timeout has closed the last socket. */
+/** Files and connections may take this long to close, after the stop timeout has closed the last socket. */
 const CLOSE_MS_MAX = 5_000;
 
-/** How long a worker may take to end once it is stopped. */
+/** Returns how long a worker may take to end once it is stopped. */
 export function workerStopMsMax(limits: Partial<HttpLimits> | undefined): number {
   return stopTimeoutOf(limits) + CLOSE_MS_MAX;
 }
 
-/** How long requests in flight, or a feed, may take to end once the service is stopped. */
+/** Returns how long requests in flight, or a feed, may take to end once the service is stopped. */
 export function stopTimeoutOf(limits: Partial<HttpLimits> | undefined): number {
   return limits?.stopTimeout ?? HTTP_LIMITS.stopTimeout;
 }
 
-/** Whether the work ends within so many milliseconds; rejects if it fails by then. */
+/** True if the work ends within so many milliseconds; rejects if it fails by then. */
 export async function endsWithin(work: Promise<unknown>, msMax: number): Promise<boolean> {
   const ended = new AbortController();
   const deadline = sleep(msMax, false, { signal: ended.signal });

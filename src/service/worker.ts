@@ -108,7 +108,7 @@ interface Parts {
   readonly server: InfoServer;
 }
 
-/** What a worker answers from. */
+/** The sources that a worker answers from. */
 interface Sources {
   readonly storage: Storage;
   readonly store: KeyReader;
@@ -239,7 +239,7 @@ function createKeeper(
   return new SnapshotKeeper({ snapshots, shared, every, keep, ...reports });
 }
 
-/** Without a data folder, the file goes with the process. */
+/** If there is no data folder, the file is deleted when the process ends. */
 async function saveSnapshot({ live, keeper }: Parts, data: string): Promise<SavedSnapshot> {
   if (live.state === undefined) throw new Error(live.unavailableReason);
   const { height, file, object } = await keeper.saveNow();

@@ -24,7 +24,7 @@ type Payment = [user: string, amount: string];
 
 export class FundingRounds {
   #hour: number | undefined;
-  /** By market, for the hour that is being paid. */
+  /** The rates by market, for the hour that is being paid. */
   #rates: number[] = [];
   /** The next user of the round; 0 if no round is running. */
   #nextRow = 0;

@@ -52,7 +52,7 @@ export class Genesis {
     this.#positionsPerAccount = positionsPerAccount;
   }
 
-  /** Whether every phase is complete. */
+  /** True if every phase is complete. */
   get isOver(): boolean {
     return this.#phases.length === 0 && this.#events === undefined;
   }
@@ -197,7 +197,7 @@ function shareOf(amount: number, index: number, count: number): number {
 interface MakerSizes {
   readonly user: string;
   readonly dexIndex: number;
-  /** By market. */
+  /** The sizes by market. */
   readonly sizes: readonly number[];
 }
 

@@ -121,7 +121,7 @@ export interface MarketDefinition {
   readonly sizeDecimals: number;
   readonly tiers: readonly TierTerms[];
   readonly onlyIsolated: boolean;
-  /** In the market's smallest unit. */
+  /** The price in the market's smallest unit. */
   readonly markPrice: number;
 }
 

@@ -26,7 +26,7 @@ export interface Order {
   readonly user: string;
   readonly marketIndex: number;
   readonly isBuy: boolean;
-  /** In the market's smallest unit, above 0. */
+  /** The size in the market's smallest unit, above 0. */
   readonly size: number;
 }
 

@@ -44,7 +44,7 @@ export class Random {
     return result >>> 0;
   }
 
-  /** From 0 to just below 1. */
+  /** Draws a number from 0 to just below 1. */
   fraction(): number {
     return this.word() / WORD_RANGE;
   }
@@ -76,8 +76,8 @@ export class Random {
   }
 
   /**
-   * From `least` to `least * spread`. Small values are far more frequent, as in a distribution of
-   * wealth.
+   * Draws a number from `least` to `least * spread`. Small values are far more frequent, as in a
+   * distribution of wealth.
    */
   heavyTailed(least: number, spread: number): number {
     return least / this.between(1 / spread, 1);

@@ -92,7 +92,7 @@ export function pickUser(scene: Scene): number {
   return 0;
 }
 
-/** One of the accounts of a user who has not acted yet. */
+/** Picks one of the accounts of a user who has not acted yet. */
 export function pickActor(scene: Scene): Actor | undefined {
   const { state, random } = scene;
   const row = pickUser(scene);

@@ -42,7 +42,7 @@ export interface SimulatorOptions {
 export interface Simulator {
   /** The state after the last block. */
   readonly state: StateView;
-  /** Whether all markets and initial users exist. From then on, users trade. */
+  /** True if all markets and initial users exist. From then on, users trade. */
   readonly isSetUp: boolean;
   /** The next block's line, without a newline. `timeMs` replaces the simulated time. */
   next(timeMs?: number): string;

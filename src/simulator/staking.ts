@@ -89,7 +89,7 @@ function changeDelegation(scene: Scene): void {
   }
 }
 
-/** One of the user's delegations, or 0. */
+/** Picks one of the user's delegations; 0 if there is none. */
 function pickDelegation({ state, random }: Scene, userRow: number): number {
   let delegation = state.addresses.table.get(userRow, FIRST_DELEGATION);
   for (;;) {

@@ -17,7 +17,7 @@ const TRADES_SPREAD = 9;
 const POSITIONS_MAX = 10;
 const ADJUST_CHANCE = 0.6;
 const GROW_CHANCE = 0.3;
-/** For positions that do not grow: the probability that only a part is closed. */
+/** The probability that only a part of a position is closed, if the position does not grow. */
 const SHRINK_CHANCE = 0.4;
 const FLIP_CHANCE = 0.3;
 /**
@@ -76,9 +76,11 @@ function adjustPosition(scene: Scene, { user, figures, position }: Adjustment): 
  * which flips the position.
  */
 function drawReduction(random: Random, { size, unrealizedPnl }: PositionFigures): number {
-  const held = Math.abs(size);
-  if (random.chance(SHRINK_CHANCE)) return Math.ceil(held * random.between(0.1, 0.9));
-  return unrealizedPnl > 0 && random.chance(FLIP_CHANCE) ? held + Math.ceil(held / 2) : held;
+  const sizeNow = Math.abs(size);
+  if (random.chance(SHRINK_CHANCE)) return Math.ceil(sizeNow * random.between(0.1, 0.9));
+  return unrealizedPnl > 0 && random.chance(FLIP_CHANCE)
+    ? sizeNow + Math.ceil(sizeNow / 2)
+    : sizeNow;
 }
 
 interface Purchase {

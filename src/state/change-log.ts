@@ -1,5 +1,5 @@
 /**
- * Which accounts and addresses the last blocks have changed. Push checks only subscriptions to them.
+ * Notes which accounts and addresses the last blocks have changed. Push checks only subscriptions to them.
  * Nothing is noted until push has subscriptions.
  */
 
@@ -16,7 +16,7 @@ export class ChangeLog {
   #isWatched = false;
   #accounts: number[] = [];
   #addresses: number[] = [];
-  /** How many accounts and addresses belong to committed blocks. */
+  /** The number of accounts and addresses that belong to committed blocks. */
   #accountsCommitted = 0;
   #addressesCommitted = 0;
 

@@ -1,7 +1,7 @@
 /**
- * Which accounts and delegations a partial ledger contains, and how old they are. On a partial ledger,
- * an account or a list of delegations that no event has named is unknown, not empty. Some events say
- * when an account or a list was last read as a whole.
+ * Says which accounts and delegations a partial ledger contains, and how old they are. On a partial ledger,
+ * an account or a list of delegations that no event has named is unknown, not empty. Some events say when an
+ * account or a list was last read as a whole.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -33,7 +33,7 @@ export function delegationsTime(state: StateView, user: Address): number {
   return Math.max(0, delegationsSeen(state, user) - 1);
 }
 
-/** One more than `delegationsTime`, so that 0 is left for delegations that are unknown. */
+/** Returns one more than `delegationsTime`, so that 0 is left for delegations that are unknown. */
 function delegationsSeen(state: StateView, user: Address): number {
   return state.addresses.table.get(state.addresses.find(user), DELEGATIONS_SEEN);
 }

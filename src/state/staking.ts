@@ -182,7 +182,7 @@ export function applyDelegations(state: State, event: EventOf<'delegations'>, ti
   }
 }
 
-/** Whether the list equals the list in the ledger. */
+/** True if the list equals the list in the ledger. */
 function isRecordedList(state: State, { user, delegations }: EventOf<'delegations'>): boolean {
   const { addresses } = state;
   let row = addresses.table.get(addresses.find(user), FIRST_DELEGATION);

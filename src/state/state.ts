@@ -71,7 +71,7 @@ export interface StateView {
   readonly universes: Universes;
   readonly auction: RecordedAuction;
   readonly auctionChangedAt: number;
-  /** Not part of the state: the changes that push has not looked at yet. */
+  /** The changes that push has not looked at yet; they are not part of the state. */
   readonly changes: Pick<ChangeLog, 'watch' | 'take'>;
   readonly isPartial: boolean;
 }

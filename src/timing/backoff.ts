@@ -1,4 +1,4 @@
-/** How long to wait before the next attempt at something that has failed. */
+/** Decides how long to wait before the next attempt at something that has failed. */
 
 export interface BackoffTerms {
   /** The delay after the first failure. */
@@ -16,7 +16,7 @@ export function backoffMs(failures: number, { firstMs, maxMs }: BackoffTerms): n
 }
 
 export interface JitterTerms extends BackoffTerms {
-  /** From 0 to 1, as Math.random. */
+  /** Returns a number from 0 to 1, as Math.random does. */
   readonly random: () => number;
 }
 

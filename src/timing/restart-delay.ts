@@ -1,4 +1,4 @@
-/** How long to wait before a process that has ended is started again. */
+/** Decides how long to wait before a process that has ended is started again. */
 
 import { type BackoffTerms, backoffMs } from './backoff.ts';
 

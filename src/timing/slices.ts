@@ -44,11 +44,11 @@ export async function runInSlices(
 
 /** Work for which more may be added at any time. */
 export interface OngoingWork {
-  /** How long the next slice may take. */
+  /** Returns how long the next slice may take. */
   sliceMs(): number;
   /** Does one step; false ends the slice before its time. */
   step(slice: Slice): boolean;
-  /** Whether another slice is needed. */
+  /** True if another slice is needed. */
   hasMore(): boolean;
   /** Called after each slice, with its time. */
   worked?(seconds: number): void;

@@ -87,7 +87,7 @@ function snapshotFile(data: string, height: number): string {
 test('blocks are never pruned past the oldest snapshot that is kept', LONG_ONLY, async () => {
   const data = await appendAll([...EVERY_TENTH, '--snapshot-keep', '3']);
   const pruned = 'pruned 40 blocks; the ledger starts at block 41\n';
-  const reason = 'kept more blocks than asked for: the oldest snapshot is of height 40';
+  const reason = 'left more blocks than the settings keep: the oldest snapshot is of height 40';
   assert.deepEqual(await prune(data, '--keep-blocks', '1'), done(pruned, `perpinfo: ${reason}\n`));
   assert.equal((await ask(data, '--at', '40')).code, 0);
 });

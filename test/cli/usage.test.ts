@@ -196,9 +196,9 @@ const ADDRESS_FAULTS: [address: string, fault: string][] = [
   ['nats://user:secret@host:4222', 'it has no ledger name after the hosts'],
   ['nats://host/a.b', 'its ledger name is not 1 to 64 letters, digits, _ or -'],
   ['nats://host/a/b', 'its ledger name is not 1 to 64 letters, digits, _ or -'],
-  ['nats://ho st:4222/a', 'it has white space in or beside a host'],
-  ['nats:// /a', 'it has white space in or beside a host'],
-  ['nats://host:4222, b:4222/a', 'it has white space in or beside a host'],
+  ['nats://ho st:4222/a', 'it has white space in or next to a host'],
+  ['nats:// /a', 'it has white space in or next to a host'],
+  ['nats://host:4222, b:4222/a', 'it has white space in or next to a host'],
   ['nats:///a', 'it has no host, or an empty one'],
   ['nats://user:secret@/a', 'it has no host, or an empty one'],
   ['nats://a,,b/a', 'it has no host, or an empty one'],
@@ -279,12 +279,9 @@ const WRONG: [args: string[], message: string][] = [
   ],
   [['query'], '--data DIR is required'],
   [['verify'], '--data DIR is required'],
-  [['append', '--data'], '--data: got nothing, expected a text that is not empty'],
-  [['append', '--data='], '--data: got "", expected a text that is not empty'],
-  [
-    ['append', '--data', '--snapshot-every', '5'],
-    '--data: got nothing, expected a text that is not empty',
-  ],
+  [['append', '--data'], '--data: got nothing, expected a non-empty text'],
+  [['append', '--data='], '--data: got "", expected a non-empty text'],
+  [['append', '--data', '--snapshot-every', '5'], '--data: got nothing, expected a non-empty text'],
   [['verify', '--data', 'd', '--at', '3'], '--at: unknown flag'],
   [
     ['verify', '--data', 'd', 'extra'],
@@ -317,7 +314,7 @@ const WRONG: [args: string[], message: string][] = [
     ['simulate', '--blocks', '0', '--accounts', '9', '--seed', ''],
     '--blocks: got "0", expected a whole number from 1 to 9007199254740991; ' +
       '--accounts: got "9", expected a whole number from 10 to 10000000; ' +
-      '--seed: got "", expected a text that is not empty',
+      '--seed: got "", expected a non-empty text',
   ],
 ];
 
@@ -400,7 +397,7 @@ test('a wrong environment variable is named', async () => {
     await run(['simulate'], { variables: { PERPINFO_BLOCKS: 'many', PERPINFO_SEED: '' } }),
     askedWrongly(
       'PERPINFO_BLOCKS: got "many", expected a whole number from 1 to 9007199254740991; ' +
-        'PERPINFO_SEED: got "", expected a text that is not empty',
+        'PERPINFO_SEED: got "", expected a non-empty text',
     ),
   );
 });

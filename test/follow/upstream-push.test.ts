@@ -348,7 +348,7 @@ test('a connection that only answers pings is dropped once it should have brough
   assert.equal(await lostReason(fixture), 'nothing pushed for 60000 ms');
 });
 
-test('messages that are no JSON with a channel end the connection', async (t) => {
+test('messages that are not JSON with a channel end the connection', async (t) => {
   const bad = [
     '{"channel":"trades","da',
     '[]',
@@ -360,7 +360,7 @@ test('messages that are no JSON with a channel end the connection', async (t) =>
   for (const [index, message] of bad.entries()) {
     const connection = await fixture.connection(index);
     connection.sendRaw(message);
-    await untilTold(fixture, ['lost', 'a message that is no JSON with a channel']);
+    await untilTold(fixture, ['lost', 'a message that is not JSON with a channel']);
     assert.equal(fixture.events.length, 2 * index + 2);
     fixture.clock.advance(500 * 2 ** index);
   }

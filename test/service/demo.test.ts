@@ -180,7 +180,7 @@ test('bad settings are told all at once', async () => {
   const problems = [
     '--workers: unknown flag',
     '--port: got "70000", expected a whole number from 0 to 65535',
-    '--seed: got "", expected a text that is not empty',
+    '--seed: got "", expected a non-empty text',
     '--accounts: got "3", expected a whole number from 10 to 1000000',
   ];
   assert.deepEqual(outcome, askedWrongly(problems.join('; ')));

@@ -60,14 +60,14 @@ test('workers whose ledger hangs are killed', async () => {
   assert.equal(stdout.match(/"a worker did not stop in time: killed"/g)?.length, 2);
 });
 
-test('a service ends although its feed cannot store, and says what is not kept', async () => {
+test('a service ends although its feed cannot store, and says what is not stored', async () => {
   const fed = { flags: ['--feed', '-'], input: joinLines(lines.slice(5)) };
   const { code, stdout, stderr } = await stopStuck({ method: 'append', workers: 1, ...fed });
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.match(
     stderr,
-    /perpinfo: the feed did not end in time: what it read after block 5 is not kept\n$/,
+    /perpinfo: the feed did not end in time: what it read after block 5 is not stored\n$/,
   );
 });
 

@@ -25,7 +25,7 @@ import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
 /** Maximum size of a change. Room is reserved, so that a key can be revoked on a full disk. */
 const CHANGE_BYTES = 32_768;
-/** How many keys that were revoked long ago a change removes. */
+/** A change removes at most this many keys that were revoked long ago. */
 const FORGOTTEN_MAX = 2;
 const RESERVED_BYTES = 2 * CHANGE_BYTES;
 
@@ -65,9 +65,7 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     });
   }
 
-  /**
-   * Only a few are removed at a time, so that a change stays within the space that is reserved for it.
-   */
+  /** Removes only a few keys at a time, so that a change stays within the space that is reserved for it. */
   #removeForgotten(changes: KeyChanges): void {
     const stored = this.#tables.readKeys().flatMap(({ id, value }) => decodeKey(id, value) ?? []);
     const forgotten = findRemovableKeys(stored, Date.now());

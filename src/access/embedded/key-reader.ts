@@ -17,10 +17,10 @@ import {
 } from './key-tables.ts';
 import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
-/** How long tables may take to appear in a file that another process has just created. */
+/** Tables may take this long to appear in a file that another process has just created. */
 const CREATION_MS_MAX = 1_000;
 const CREATION_POLL_MS = 50;
-/** How often a reader checks whether its file has been replaced. */
+/** A reader checks this often whether its file has been replaced. */
 const FILE_CHECK_MS = 1_000;
 
 export class EmbeddedKeyReader implements KeyReader {
@@ -34,12 +34,12 @@ export class EmbeddedKeyReader implements KeyReader {
   /** Added to versions, which start again from 0 in a file that replaced another. */
   #versionBase = 0;
   #version = 0;
-  /** What happened to the previously open file; reported once. */
+  /** Describes what happened to the previously open file; reported once. */
   #fileChange: string | undefined;
   #faults: string[] = [];
   #ids: ReadonlySet<string> = new Set();
 
-  /** With `canReopen`, a file that replaces the open one is opened instead. */
+  /** If `canReopen` is true, a file that replaces the open file is opened instead. */
   constructor(folder: string, tables: KeyTables | undefined, { canReopen = false } = {}) {
     this.folder = folder;
     this.#use = new KeyUseFile(path.join(folder, 'last-used.json'));

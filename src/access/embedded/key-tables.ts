@@ -30,7 +30,7 @@ export interface KeyTables {
   refresh(): void;
   readContents(): KeyTableContents | undefined;
   readKey(id: string): unknown;
-  /** In order of their IDs. */
+  /** Returns the keys in order of their IDs. */
   readKeys(): readonly KeyRecord[];
   /** Throws if the disk has no room for a change of this size. */
   requireSpace(bytes: number): void;

@@ -22,7 +22,7 @@ import {
 import { type KeyStore, type ListedKey, listKeys } from '../key-store.ts';
 import { isRevoked, type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
 
-/** How often each process polls for changes: a revoked key must stop working within a second. */
+/** Each process polls for changes this often, because a revoked key must stop working within a second. */
 const POLL_MS = 200;
 /** A list that is silent this long is read again: the client would wait half a minute. */
 const IDLE_MS = 1_000;
@@ -30,7 +30,7 @@ const IDLE_MS = 1_000;
 const PURGED_MS = 15_000;
 /** Maximum attempts at a change while others change the same key. */
 const ATTEMPTS_MAX = 10;
-/** How many keys that were revoked long ago a revocation removes. */
+/** A revocation removes at most this many keys that were revoked long ago. */
 const FORGOTTEN_MAX = 2;
 
 class JetStreamKeyStore implements KeyStore {
@@ -47,7 +47,7 @@ class JetStreamKeyStore implements KeyStore {
   #unfound = { sequence: -1, sinceMs: 0 };
   #version = 0;
   #isPolling = false;
-  /** How many reads of the list have started. */
+  /** The number of reads of the list that have started. */
   #reads = 0;
 
   constructor(link: NatsLink, keys: KV, used: KV) {

@@ -36,9 +36,9 @@ export const append: Command<typeof settings> = {
   details:
     'Prints "durable HEIGHT" on standard output each time all blocks up to HEIGHT are on the disk,\n' +
     'or acknowledged by NATS JetStream.\n' +
-    'Stops at the first bad block, prints its line and the reason, and exits with code 1; the blocks\n' +
-    'before it are kept. A ledger has one writer at a time. To append blocks with future times, from a\n' +
-    'simulation for example, pass --ahead-max 0.',
+    'Stops at the first invalid block, prints its line and the reason, and exits with code 1; the\n' +
+    'blocks before it are stored. A ledger has one writer at a time. To append blocks with future\n' +
+    'times, from a simulation for example, pass --ahead-max 0.',
   example: 'perpinfo simulate --blocks 1000 | perpinfo append --data ./data',
   async run(call) {
     checkFeedSettings(call.settings);

@@ -20,14 +20,14 @@ const settings = {
 
 export const archive: Command<typeof settings> = {
   name: 'archive',
-  summary: 'Keeps an archive of the ledger, from which the past is answered.',
+  summary: 'Writes an archive of the ledger, which answers questions about the past.',
   settings,
   details:
-    'Writes what each block changed into the folder "archive" beside the ledger, from where it ends,\n' +
-    'and follows the ledger until it is stopped; with --once it stops at the newest block. The archive\n' +
-    'is made of the ledger alone: it may be deleted, and is then built again from the blocks that are\n' +
-    'left. One process at a time writes to it: where another one takes over, the exit code is 3.\n' +
-    '"serve --archive" does the same beside its workers.',
+    'Writes what each block changed into the folder "archive" next to the ledger, continues where the\n' +
+    'archive ends, and follows the ledger until it is stopped; with --once it stops at the newest\n' +
+    'block. The archive depends on the ledger alone: if you delete the archive, it is built again from\n' +
+    'the remaining blocks. One process at a time writes to it: if another process takes over, the exit\n' +
+    'code is 3. "serve --archive" does the same in a separate process.',
   example: 'perpinfo archive --data ./data --once',
   isService: true,
   async run({ settings: chosen, terminal, signal }) {

@@ -35,7 +35,7 @@ type DemoCall = Call<typeof settings>;
 const INTERVAL_MS = 100;
 /** The auction is short enough to watch it from start to end. */
 const AUCTION_DURATION_SECONDS = 600;
-/** Nothing of the demo is worth a longer wait for a client that does not read. */
+/** A client of the demo that does not read need not delay the stop for longer. */
 const DEMO_LIMITS = { stopTimeout: 2_000 };
 const KEY_LABEL = 'demo';
 const KEY_FILE = 'demo-key';

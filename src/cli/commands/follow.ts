@@ -14,12 +14,13 @@ const settings = { ...UPSTREAM_SETTINGS, ...FOLLOW_SETTINGS, ...FEED_SETTINGS, .
 
 export const follow: Command<typeof settings> = {
   name: 'follow',
-  summary: 'Follows a live exchange: reads what is asked for, and appends it to the ledger.',
+  summary:
+    'Follows a live exchange: reads the accounts that clients ask for, and appends them to the ledger.',
   settings,
   details:
-    'For a ledger that several services answer from: each of them hands questions about accounts\n' +
-    'that the ledger does not hold to this process. On one machine, "perpinfo serve --follow" does\n' +
-    'both. Creates the ledger if there is none. A ledger has one writer at a time.',
+    'Serves several services that answer from one ledger: if a question is about an account that the\n' +
+    'ledger does not have, the service asks this process for the account. On one machine, "perpinfo\n' +
+    'serve --follow" does both. Creates the ledger if there is none. A ledger has one writer at a time.',
   example: 'perpinfo follow --ledger nats://127.0.0.1:4222/perps --upstream https://host',
   isService: true,
   async run({ settings: given, signal }) {

@@ -35,7 +35,7 @@ export const history: Command<typeof settings> = {
   summary: "Prints an account's figures over time from the archive, without a server.",
   settings,
   details:
-    'One row for each step, of the last block that is not later: height, time, the account value and\n' +
+    'Prints one row for each step, from the last block up to then: height, time, the account value and\n' +
     'other figures, and net transfers. Profit over a time is the change of accountValue less that of\n' +
     'netTransfers. Rows without figures are gaps in the ledger. There is no limit on the rows. The\n' +
     'archive is written by "serve --archive" or "perpinfo archive".',

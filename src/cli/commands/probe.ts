@@ -14,7 +14,7 @@ const settings = PROBE_SETTINGS;
 
 export const probe: Command<typeof settings> = {
   name: 'probe',
-  summary: 'Finds out what another server has, in which form, how often and how fresh.',
+  summary: 'Reports what another server answers and pushes, how often, and how fresh.',
   settings,
   details:
     'Asks a fixed list of questions that only read, subscribes to marks and trades, and prints a\n' +

@@ -16,10 +16,10 @@ export const prune: Command<typeof settings> = {
   summary: 'Deletes old blocks of the ledger in a folder.',
   settings,
   details:
-    'Keeps every block after the oldest snapshot, so that all can be replayed. Answers stay the same,\n' +
+    'Leaves every block after the oldest snapshot, so that the state can be replayed. Answers stay the same,\n' +
     'but --at no longer reaches earlier heights. The file does not shrink: new blocks reuse the space.\n' +
     'Stop the writer first; "append" and "serve --feed" prune while they run, with the same settings.\n' +
-    'With both --keep-blocks and --keep-days, a block is kept if either keeps it. If there is nothing\n' +
+    'With both --keep-blocks and --keep-days, a block stays if one of them keeps it. If there is nothing\n' +
     'to delete, prints the reason and exits with code 0.',
   example: 'perpinfo prune --data ./data --keep-days 30',
   async run({ settings: chosen, terminal }) {
@@ -57,5 +57,5 @@ function explain({ count, firstHeight, reason }: Pruned): string | undefined {
   if (count === 0) {
     return `nothing was pruned: ${reason ?? `the settings keep all blocks from ${firstHeight}`}`;
   }
-  return reason === undefined ? undefined : `kept more blocks than asked for: ${reason}`;
+  return reason === undefined ? undefined : `left more blocks than the settings keep: ${reason}`;
 }

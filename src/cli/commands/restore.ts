@@ -22,8 +22,8 @@ export const restore: Command<typeof settings> = {
   details:
     'Checks the whole file first. Then adds the blocks, reads them back, replays them and compares the\n' +
     'state with that of the backup; until then no other command opens the ledger, and the same command\n' +
-    'continues after an interruption. A folder with another ledger is refused; one with an earlier\n' +
-    'restore gets the newer blocks. Keys are restored if the folder has none; those that were revoked\n' +
+    'continues after an interruption. A folder with another ledger is refused; a folder with an earlier\n' +
+    'restore gets the newer blocks. Keys are restored if the folder has none; keys that were revoked\n' +
     'after the backup work again. Prints height, chain head and state digest.',
   example: 'perpinfo restore --from /backups/exchange.backup --data ./data',
   async run({ settings: { data, backupFrom: file, blockBytesMax }, terminal, signal }) {

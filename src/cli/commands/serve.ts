@@ -30,12 +30,12 @@ export const serve: Command<typeof settings> = {
     '/{key}/ws pushes. GET /health reports how fresh the answers are; metrics for Prometheus are on\n' +
     'the admin port. Keys are created with "perpinfo keys create". SIGTERM, SIGINT and\n' +
     'SIGHUP stop the service once requests in flight are answered; the exit code is then 0.\n' +
-    'With --feed -, a process beside the workers appends blocks from standard input, as "append"\n' +
-    'does; the log is then on standard error, and "durable HEIGHT" on standard output. The service\n' +
-    'keeps answering when the input ends, and when a block is refused or cannot be stored: /health\n' +
-    'is then 503 (feed_failed) until more blocks arrive, and the final exit code is 1.\n' +
-    'With --follow URL, that process follows a server that speaks the same interface: accounts that\n' +
-    'are asked for are read from it, recorded, and kept current. See docs/guide/follow.md.',
+    'With --feed -, a separate process appends blocks from standard input, as "append" does; the log\n' +
+    'is then on standard error, and "durable HEIGHT" on standard output. The service keeps answering\n' +
+    'when the input ends, and when a block is refused or cannot be stored: /health is then 503\n' +
+    '(feed_failed) until more blocks arrive, and the final exit code is 1.\n' +
+    'With --follow URL, that process follows a server with the same interface: it reads the accounts\n' +
+    'that clients ask for, records them, and updates them. See docs/guide/follow.md.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
   async run({ settings: given, signal, terminal }) {

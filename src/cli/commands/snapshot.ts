@@ -15,7 +15,7 @@ const settings = ADMIN_SETTINGS;
 
 export const snapshot: Command<typeof settings> = {
   name: 'snapshot',
-  summary: 'Has a running service save a snapshot of its state.',
+  summary: 'Makes a running service save a snapshot of its state.',
   settings,
   details:
     'Asks the service on its admin port, waits until the snapshot is saved, and prints its height and\n' +

@@ -25,9 +25,9 @@ export const verify: Command<typeof settings> = {
   details:
     'Reads the whole ledger, checks each hash, replays every block and compares the state with\n' +
     'each snapshot. Prints height, chain head and state digest. Exits with code 1 if anything is wrong.\n' +
-    'On a pruned ledger, checks the remaining blocks, which takes a snapshot to replay them from. Of an\n' +
-    'archive, checks every record, and the state at its last height. In a folder, saves a snapshot if\n' +
-    'the replay took long.',
+    'On a pruned ledger, checks the remaining blocks, and needs a snapshot to replay them from. Checks\n' +
+    'every record of an archive, and the state at its last height. Saves a snapshot in a folder if the\n' +
+    'replay took long.',
   example: 'perpinfo verify --data ./data',
   async run(call) {
     const storage = await openStorage(call.settings);

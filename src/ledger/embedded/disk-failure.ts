@@ -25,13 +25,13 @@ const REFUSALS: readonly unknown[] = [
 const { ENOSPC, EDQUOT, EINVAL } = constants.errno;
 const NO_SPACE: readonly unknown[] = ['ENOSPC', 'EDQUOT', ENOSPC, EDQUOT];
 
-/** Whether the process cannot write there, because it lacks the permission or the disk is full. */
+/** True if the process cannot write there, because it lacks the permission or the disk is full. */
 export function isUnwritable(error: unknown): boolean {
   const { code } = error as DriverError;
   return REFUSALS.includes(code) || NO_SPACE.includes(code);
 }
 
-/** Whether a lock that processes share was invalidated. */
+/** True if a lock that processes share was invalidated. */
 export function isInvalidLock(error: unknown): boolean {
   return (error as DriverError).code === EINVAL;
 }

@@ -10,7 +10,7 @@ import { ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 /** A batch ends after this many blocks, or with the block that reaches this many bytes. */
 const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
-/** How often a reader that follows checks that its file has not been replaced. */
+/** A reader that follows checks this often that its file has not been replaced. */
 const FOLLOW_CHECK_MS = 1_000;
 
 export class EmbeddedLedger implements Ledger {

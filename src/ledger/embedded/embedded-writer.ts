@@ -34,7 +34,7 @@ function estimateBytes(blocks: readonly StoredBlock[]): number {
   }, TREE_BYTES);
 }
 
-/** Where the ledger names its writer. */
+/** Returns the place in which the ledger names its writer. */
 function ownerPlace(store: LedgerStore, changes: LedgerChanges): EntryPlace {
   return {
     read: () => store.readMeta(META_WRITER),
@@ -200,7 +200,7 @@ export function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerW
   return openWriter(dataDirectory, checkIsRestored);
 }
 
-/** The same, also if an earlier restore was interrupted. */
+/** Does the same, also if an earlier restore was interrupted. */
 export function openRestoringWriter(dataDirectory: string): Promise<RestoringWriter> {
   return openWriter(dataDirectory, () => undefined);
 }

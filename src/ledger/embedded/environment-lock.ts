@@ -39,12 +39,12 @@ export class EnvironmentLock {
     this.#opening = this.#open();
   }
 
-  /** By folder: within one process, calls are serialized. */
+  /** The locks by folder: calls of one process are serialized. */
   static readonly #locks = new Map<string, EnvironmentLock>();
 
   /** The lock of a folder that holds an environment. */
   static async open(folder: string): Promise<EnvironmentLock> {
-    // One lock per real path: a process that took its lock twice would deadlock.
+    // Each real path has one lock: a process that took its lock twice would deadlock.
     const resolved = realpathSync(folder);
     const lock = EnvironmentLock.#locks.get(resolved) ?? new EnvironmentLock(resolved);
     EnvironmentLock.#locks.set(resolved, lock);
@@ -94,7 +94,7 @@ export class EnvironmentLock {
     return result as T;
   }
 
-  /** The same for synchronous work, in a process that does no other work under the lock. */
+  /** Does the same for synchronous work, in a process that does no other work under the lock. */
   runExclusiveSync<T>(work: () => T): T {
     if (this.#environment === undefined) return work();
     let result: T | undefined;

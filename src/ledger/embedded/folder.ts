@@ -15,7 +15,7 @@ export function findOpenFolder(folder: string): string | undefined {
   return stat?.isDirectory() === true ? describeOpen(folder, stat) : undefined;
 }
 
-/** The same for a file, such as a backup. */
+/** Does the same for a file, such as a backup. */
 export function findOpenFile(file: string): string | undefined {
   const stat = tryStat(file);
   return stat?.isFile() === true ? describeOpen(file, stat) : undefined;

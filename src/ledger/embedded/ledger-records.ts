@@ -1,4 +1,4 @@
-/** How the embedded ledger's records are encoded. */
+/** Encodes the embedded ledger's records. */
 
 import { describeValue } from '../../events/refusal.ts';
 import { CHAIN_START, HASH_BYTES } from '../hash-chain.ts';

@@ -24,7 +24,7 @@ export interface LedgerStore {
   readonly folder: string;
   /** Makes the newest commit visible to the reads that follow. */
   refresh(): void;
-  /** To wait for changes by other processes. */
+  /** Returns an object that waits for changes by other processes. */
   watchWrites(): Pick<WriteWatch, 'wait' | 'noteFound' | 'close'>;
   readBlock(height: number): Buffer | undefined;
   readLastBlock(): BlockRecord | undefined;

@@ -51,7 +51,7 @@ export class LmdbFolder<V> {
     this.#lock = lock;
   }
 
-  /** For writing, the folder is created. */
+  /** Creates the folder if the environment is opened for writing. */
   static async open<V>(
     opening: OpenTerms,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
@@ -83,7 +83,7 @@ export class LmdbFolder<V> {
     return this.#lock.runExclusive(work);
   }
 
-  /** The same for synchronous work, in a process that does no other work under the lock. */
+  /** Does the same for synchronous work, in a process that does no other work under the lock. */
   writeAtOnce<T>(work: () => T): T {
     return this.#lock.runExclusiveSync(work);
   }

@@ -39,8 +39,8 @@ export async function openLmdb<V>(
 }
 
 /**
- * What `open` of the driver does, in two steps: the second one fails if the locks are destroyed. Without
- * the two steps, the environment stays open after a failure, and later attempts fail as well.
+ * Does what `open` of the driver does, in two steps: the second step fails if the locks are destroyed.
+ * Without the two steps, the environment stays open after a failure, and later attempts fail as well.
  */
 function openOnce<V>(
   { open, openAsClass }: Driver,

@@ -16,7 +16,7 @@ import { withShortPath } from './socket-path.ts';
 
 const USERS = 'users';
 const NAME = /^(\d+)-(\d+)$/;
-/** For systems without process namespaces. */
+/** Stands for the namespace on systems without process namespaces. */
 const NO_NAMESPACE = '0';
 
 /** The namespace in a socket's name; undefined if the name has another form. */
@@ -39,7 +39,7 @@ function listenOnSocket(socketPath: string): Promise<Server> {
   });
 }
 
-/** Whether a process listens on the socket. */
+/** True if a process listens on the socket. */
 function isAlive(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath, () => {
@@ -91,7 +91,7 @@ export class Presence {
     this.#users = path.join(folder, USERS);
   }
 
-  /** By folder: a process that enters the same folder several times has one socket there. */
+  /** The presences by folder: a process that enters the same folder several times has one socket there. */
   static readonly #entered = new Map<string, Presence>();
 
   /** Never fails: in a read-only folder this process sees others, but they do not see it. */
@@ -109,7 +109,7 @@ export class Presence {
     return presence;
   }
 
-  /** Whether others can see this process. */
+  /** True if others can see this process. */
   get isAnnounced(): boolean {
     return this.#server !== undefined;
   }
@@ -134,13 +134,13 @@ export class Presence {
     }
   }
 
-  /** Whether an earlier process is still running. */
+  /** True if an earlier process is still running. */
   hasEarlier(): Promise<boolean> {
     return this.#hasAlive((name, order) => order < 0 || (order === 0 && name < this.#name));
   }
 
   /**
-   * Whether a process of another namespace is still running that did not come later. If two processes
+   * True if a process of another namespace is still running that did not come later. If two processes
    * announced themselves within a tick of the clock, one may have looked before the other was visible:
    * both get true.
    */

@@ -47,7 +47,7 @@ export class WriteWatch {
     });
   }
 
-  /** To be called if the file had new content after the last wait. */
+  /** Call this if the file had new content after the last wait. */
   noteFound(): void {
     this.#pauseMs = this.#wasNotified ? POLL_NOTIFIED_MS : POLL_MS;
   }

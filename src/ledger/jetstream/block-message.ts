@@ -4,7 +4,7 @@
  *
  *   Nats-Msg-Id           HEIGHT:HASH, so that a retried publish is not stored twice
  *   Perpinfo-Hash         the block's hash, in hexadecimal
- *   Perpinfo-Previous     the previous block's hash: of the first block kept, it is the base's hash
+ *   Perpinfo-Previous     the previous block's hash: for the oldest stored block, it is the base's hash
  *   Perpinfo-Encoding     "deflate" if the line is deflated because it would not fit otherwise
  */
 

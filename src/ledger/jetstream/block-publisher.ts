@@ -21,7 +21,7 @@ import type { NatsLink } from './nats.ts';
 /** Maximum number of unacknowledged publishes, and of their bytes. */
 const IN_FLIGHT_BLOCKS_MAX = 256;
 const IN_FLIGHT_BYTES_MAX = 4 << 20;
-/** How long to wait for an acknowledgement before reading the stream. */
+/** The writer waits this long for an acknowledgement before it reads the stream. */
 const ACKNOWLEDGE_MS = 1_500;
 const RETRY_MS = 200;
 
@@ -39,7 +39,7 @@ export class BlockPublisher {
    */
   #countsBySubject = false;
   #isReplicated = false;
-  /** Whether the stream, when last read, ended before the head: a server may still be catching up. */
+  /** True if the stream, when last read, ended before the head: a server may still be catching up. */
   #isShort = false;
 
   constructor(link: NatsLink, ledger: JetStreamLedger, retryMs: number) {

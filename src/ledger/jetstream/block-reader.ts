@@ -30,11 +30,11 @@ const CONSUMER_IDLE_MS = 30_000;
 const RETRY_MS = 100;
 /** Deadline for creating a consumer: it may be assigned to an isolated server, a retry to another. */
 const CREATE_MS = 1_500;
-/** How long a server may lag behind the stream before the connection moves to another one. */
+/** If a server lags behind the stream for longer than this, the connection moves to another server. */
 const LAG_MS_MAX = 2_000;
 /**
- * How long servers may contradict each other before blocks are considered lost: one that was restarted
- * catches up, and one that was paused still answers as the leader that it was.
+ * Servers may contradict each other for this long before blocks are considered lost: a server that was
+ * restarted catches up, and a server that was paused still answers as the leader that it was.
  */
 export const GRACE_MS = 15_000;
 
@@ -42,7 +42,7 @@ export interface ReadTerms {
   /** The last height to read; infinite to follow. */
   readonly to: number;
   readonly signal: AbortSignal;
-  /** How long reading is retried while NATS is unavailable. */
+  /** Reading is retried for this long while NATS is unavailable. */
   readonly retryMs: number;
 }
 
@@ -54,12 +54,12 @@ export function missingBlock(height: number, last: number): LedgerError {
   return new LedgerError('corrupt', message);
 }
 
-/** Whether messages were deleted from within the stream, as no ledger does: retention drops the first ones. */
+/** True if messages were deleted from within the stream, as no ledger does: retention drops the first ones. */
 export function hasGaps({ messages, first_seq, last_seq }: StreamState): boolean {
   return messages > 0 && messages < last_seq - first_seq + 1;
 }
 
-/** Whether retention has dropped the block. */
+/** True if retention has dropped the block. */
 function isDropped(height: number, { messages, first_seq }: StreamState): boolean {
   return messages > 0 && first_seq > height;
 }
@@ -107,7 +107,7 @@ export class BlockReader {
     if (!isMissing) this.#notFoundSinceMs = undefined;
     if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     if (!isMissing) throw error;
-    // Not since the last block: an outage says nothing about the stream.
+    // The time starts now and not at the last block, because an outage says nothing about the stream.
     this.#notFoundSinceMs ??= performance.now();
     if (performance.now() - this.#notFoundSinceMs > GRACE_MS) throw error;
   }
@@ -152,7 +152,7 @@ export class BlockReader {
     const last = Math.min(state.last_seq, this.#terms.to);
     if (this.#height < last) this.#lagSinceMs ??= performance.now();
     while (this.#isWanted() && this.#height < last) {
-      // Those before the first were dropped.
+      // Retention has dropped the blocks before the first message.
       const first = Math.max(this.#height + 1, state.first_seq);
       if (first > last) return;
       const count = Math.min(SINGLE_BLOCKS, last - first + 1);
@@ -256,7 +256,7 @@ export class BlockReader {
     return streams.consumers.getConsumerFromInfo(info);
   }
 
-  /** One fetch; false if reading must start over. */
+  /** Fetches once; returns false if reading must start over. */
   async *#fetch(
     consumer: Consumer,
     isFirst: boolean,
@@ -293,7 +293,8 @@ export class BlockReader {
           this.#compare(message);
           continue;
         }
-        // At a gap: start over if the message was lost in delivery; skip it only if it was dropped.
+        // A gap means that reading starts over if the message was lost in delivery. The message is skipped only
+        // if retention dropped it.
         const isNext = message.seq === this.#height + 1;
         if (!isNext && !(mayJump && (await this.#mayJump()))) {
           if (batch.length > 0) yield batch;

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** Where the client keeps its socket: private, so each step may be missing in another version. */
+/** The private fields in which the client stores its socket. Each may be missing in another version. */
 interface PrivateParts {
   readonly protocol?: { readonly transport?: { readonly socket?: { destroy?(): void } } };
 }

@@ -20,16 +20,16 @@ import { readPoint, StoredHead } from './stored-head.ts';
 
 /** The key of the base in the ledger's bucket. */
 export const BASE_KEY = 'base';
-/** How long a read is retried while NATS is unavailable. */
+/** A read is retried for this long while NATS is unavailable. */
 const READ_RETRY_MS = 15_000;
 /** Attempts at reading the first block, which retention may drop at any moment. */
 const BASE_TRIES_MAX = 20;
 /** The pause between attempts at reading what a server does not have yet. */
 const HEAD_RETRY_MS = 100;
-/** How long a height is cached. */
+/** A height is cached for this long. */
 const HEIGHT_TTL_MS = 250;
 
-/** Whether a stream without gaps holds the block. */
+/** True if a stream without gaps holds the block. */
 function isWithin(height: number, state: StreamState): boolean {
   const { messages, first_seq, last_seq } = state;
   return messages > 0 && !hasGaps(state) && height >= first_seq && height <= last_seq;

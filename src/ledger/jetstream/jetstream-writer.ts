@@ -25,8 +25,8 @@ const WRITER_KEY = 'writer';
 const NOTE_MS = 2_000;
 const OPEN_RETRY_MS = 200;
 /**
- * How long a loss must last before it is believed: a server that was paused may still answer as if it
- * were the leader.
+ * A loss must last this long before it is believed: a server that was paused may still answer as if it were
+ * the leader.
  */
 const LOSS_MS = 5_000;
 
@@ -166,7 +166,7 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 }
 
 export interface WriterOptions extends NatsOptions {
-  /** How long an append is retried while the servers are unavailable. */
+  /** An append is retried for this long while the servers are unavailable. */
   readonly retryMs: number;
   /** Continue although the stream has lost blocks. */
   readonly acceptsLoss?: boolean;

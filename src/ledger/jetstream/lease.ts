@@ -113,7 +113,7 @@ export class Lease {
   }
 }
 
-/** Where a lease is kept. */
+/** The place in which a lease is stored. */
 interface LeasePlace {
   readonly link: NatsLink;
   readonly bucket: KV;

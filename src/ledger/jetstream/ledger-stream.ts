@@ -4,7 +4,7 @@ import type { StreamConfig } from '@nats-io/jetstream';
 import { LedgerError } from '../ledger.ts';
 import type { NatsLink } from './nats.ts';
 
-/** How long the servers deduplicate message ids, so that a retried publish is idempotent. */
+/** The servers deduplicate message ids for this long, so that a retried publish is idempotent. */
 const DUPLICATE_WINDOW_MS = 120_000;
 
 /** The subject that blocks are published on. */

@@ -20,7 +20,7 @@ export interface NatsOptions {
   readonly credsFile?: string | undefined;
   /** A file with the certificate authority of the servers. */
   readonly caFile?: string | undefined;
-  /** How long connecting is retried; by default it is tried once. */
+  /** Connecting is retried for this long; by default it is tried once. */
   readonly waitMs?: number | undefined;
   /** Called before each retry. */
   readonly waiting?: ((message: string) => void) | undefined;

@@ -18,12 +18,14 @@ import { ServerWatch } from './server-watch.ts';
 
 /** Deadline of one request. */
 const REQUEST_MS = 3_000;
-/** How long opening is retried at least while the servers elect a leader. */
+/** Opening is retried for at least this long while the servers elect a leader. */
 const OPEN_MS = 15_000;
 const RETRY_MS = 200;
-/** Between two attempts at connecting; each pause is twice as long as the one before. */
+/** The pauses between attempts to connect. Each pause is twice as long as the pause before. */
 const CONNECT_RETRY = { firstMs: 250, maxMs: 5_000 };
-/** How long refused credentials are retried: a server that has just started may not know its users yet. */
+/**
+ * Refused credentials are retried for this long: a server that has just started may not know its users yet.
+ */
 const REFUSED_MS = 3_000;
 /** Each get may be answered by a different one of three servers, one of which may lag. */
 const DIRECT_GETS_MAX = 3;
@@ -52,7 +54,7 @@ export async function failAfter(delayMs: number, message: string): Promise<never
 export interface IdleTimer {
   /** A message has arrived. */
   reset(): void;
-  /** To be called when no more messages are expected. */
+  /** Call this when no more messages are expected. */
   cancel(): void;
 }
 
@@ -103,7 +105,7 @@ export class NatsLink {
     this.connection.reconnect().catch(() => undefined);
   }
 
-  /** Whether a healthy server sent the error; a server without its peers sends 503. */
+  /** True if a healthy server sent the error; a server without its peers sends 503. */
   #isAnswer(error: unknown): boolean {
     return error instanceof this.modules.stream.JetStreamApiError && !this.#isRefused(error);
   }
@@ -322,7 +324,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsLink> {
   }
 }
 
-/** How long after the start connecting is retried after this error. */
+/** Returns for how long after the start connecting is retried after this error. */
 function retriedMs({ cause }: LedgerError, waitMs: number, { transport }: NatsModules): number {
   const isRefused = cause instanceof transport.errors.AuthorizationError;
   return isRefused ? Math.min(waitMs, REFUSED_MS) : waitMs;

@@ -20,7 +20,7 @@ const PEER_SILENCE_MS_MAX = 3_500;
 export interface WatchedServer {
   /** Reads the state of the ledger's stream. */
   readInfo(): Promise<StreamInfo>;
-  /** Whether a healthy server may send the error, as for a stream that does not exist. */
+  /** True if a healthy server may send the error, as for a stream that does not exist. */
   isAnswer(error: unknown): boolean;
   /** Reconnects to another server. */
   leave(): void;
@@ -83,7 +83,7 @@ export class ServerWatch {
   }
 }
 
-/** Whether the stream's leader hears from a majority, which it needs for storing anything. */
+/** True if the stream's leader hears from a majority, which it needs for storing anything. */
 function hasMajority({ cluster }: StreamInfo): boolean {
   const peers = cluster?.replicas ?? [];
   if (peers.length === 0) return true;

@@ -3,7 +3,7 @@
  * process takes the record over once the owner has ended. The record has three forms:
  *
  *   owner-entry.ts         an entry in a table of LMDB: the writer of a ledger, or of an archive
- *   owner-file.ts          a file beside the file that is written: a backup
+ *   owner-file.ts          a file next to the file that is written: a backup
  *   ../jetstream/lease.ts  an entry on NATS with a TTL: the writer of a ledger, or of published snapshots
  *
  * A process id is unique only within its process namespace (each container has one) and until the next
@@ -66,7 +66,7 @@ export function processStatus(identity: ProcessIdentity): ProcessStatus {
   return isProcess(pid) && readStartTime(pid) === startedAt ? 'running' : 'ended';
 }
 
-/** Whether a process with this id exists in our namespace. */
+/** True if a process with this id exists in our namespace. */
 export function isProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0); // Signal 0 only checks.

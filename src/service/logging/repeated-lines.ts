@@ -18,7 +18,7 @@ interface KnownLine {
 export class RepeatedLines {
   readonly #log: Pick<Logger, 'info' | 'error'>;
   readonly #nowMs: () => number;
-  /** In the order in which they were written. */
+  /** The lines in the order in which they were written. */
   readonly #known = new Map<string, KnownLine>();
 
   constructor(log: Pick<Logger, 'info' | 'error'>, nowMs = () => performance.now()) {

@@ -1,6 +1,6 @@
 /**
- * How large the data folder is, how fast it grows, and how long the disk will last at that pace. Looked
- * at once a minute; the growth is that of the last hours, since single files grow in steps.
+ * Measures how large the data folder is, how fast it grows, and how long the disk will last at that pace. It
+ * looks once a minute. The growth is that of the last hours, because single files grow in steps.
  */
 
 import { readdir, stat } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export interface DiskWatchOptions {
 
 /** The result of a look at the folder. */
 export interface DiskSample {
-  /** By a clock that never goes back. */
+  /** The time by a clock that never goes back. */
   readonly atMs: number;
   readonly bytes: number;
   readonly freeBytes: number;

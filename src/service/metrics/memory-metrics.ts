@@ -15,7 +15,7 @@ export interface ServiceProcess {
 
 /** Bytes by kind of page. */
 interface PrivateMemory {
-  /** Of files that only this process maps: the system can take these pages back. */
+  /** Pages of files that only this process maps: the system can take these pages back. */
   readonly clean: number;
   readonly dirty: number;
 }
@@ -45,8 +45,8 @@ function parseRollup(text: string): PrivateMemory | undefined {
 }
 
 /**
- * By role, then by kind of page. On a system that does not report kinds, there is `resident` of this
- * process only.
+ * The bytes by role, then by kind of page. On a system that does not report kinds, there is `resident` of
+ * this process only.
  */
 type Totals = Map<ProcessRole, Partial<Record<keyof PrivateMemory | 'resident', number>>>;
 
@@ -66,7 +66,7 @@ async function addUp(processes: Iterable<ServiceProcess>): Promise<Totals> {
   return totals;
 }
 
-/** To be called in the process with the admin port; `find` names the processes of this moment. */
+/** Call this in the process with the admin port; `find` names the processes of this moment. */
 export function addMemoryMetrics(registry: Registry, find: () => Iterable<ServiceProcess>): void {
   let reading: Promise<Totals> | undefined;
   new Gauge({

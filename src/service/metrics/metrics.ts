@@ -75,7 +75,7 @@ type MetricTable = Readonly<
   Record<string, Omit<GaugeConfiguration<string>, 'registers' | 'collect'>>
 >;
 
-/** One metric for each row of a table. */
+/** Creates one metric for each row of a table. */
 function createMetrics<T extends MetricTable, M>(
   table: T,
   create: (row: MetricTable[string]) => M,

@@ -15,7 +15,7 @@ export interface HistogramOptions {
 }
 
 interface Tally {
-  /** By the first bucket that holds them; the last one is +Inf. */
+  /** The counts by the first bucket that includes the values; the last bucket is +Inf. */
   readonly counts: Float64Array;
   seconds: number;
   total: number;

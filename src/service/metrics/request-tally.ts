@@ -12,7 +12,7 @@ const LATENCY_BUCKETS = [
 ];
 
 export class RequestTally {
-  /** By type, then by status. */
+  /** The counts by type, then by status. */
   readonly #counts = new Map<string, Map<number, number>>();
   readonly #latency: PlainHistogram;
 

@@ -12,7 +12,7 @@ interface ClusterMessage {
   readonly seq?: unknown;
   /** The `seq` of the message that this one answers. */
   readonly ack?: unknown;
-  /** Whether a worker has taken the connection that it was handed. */
+  /** True if a worker has taken the connection that it was handed. */
   readonly accepted?: unknown;
 }
 
@@ -33,7 +33,7 @@ export class HandedConnections {
   /** The workers that connections are handed to. */
   readonly #listening = new Set<Worker>();
 
-  /** To be called with every worker, at once. */
+  /** Call this with every worker, at once. */
   watch(worker: Worker): void {
     const { process: child } = worker;
     const send = child.send.bind(child) as Send;
@@ -58,7 +58,7 @@ export class HandedConnections {
     if (accepted !== true && this.#listening.size === 0) handed.handle.close();
   }
 
-  /** To be called when a worker has ended: its client sees that, and asks again. */
+  /** Call this when a worker has ended: its client sees that, and asks again. */
   closeOf(worker: Worker): void {
     this.#listening.delete(worker);
     this.#handed.get(worker)?.handle.close();

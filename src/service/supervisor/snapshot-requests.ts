@@ -30,7 +30,7 @@ export class SnapshotRequests<W> {
     else pending?.reject(new Error(outcome.reason));
   }
 
-  /** To be called when a worker has ended. */
+  /** Call this when a worker has ended. */
   dropOf(worker: W): void {
     for (const [id, pending] of this.#pending) {
       if (pending.worker !== worker) continue;

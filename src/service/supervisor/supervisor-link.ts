@@ -1,4 +1,4 @@
-/** In a worker: the link to the supervisor, and through it to the other workers. */
+/** Links a worker to the supervisor, and through the supervisor to the other workers. */
 
 import type { ChargeChannel } from '../../access/budget-sharing.ts';
 import type { Charge } from '../../access/budgets.ts';
@@ -67,7 +67,7 @@ export class SupervisorLink implements ChargeChannel {
 
   async #answerSnapshot(id: number): Promise<void> {
     try {
-      // Only a worker that answers is asked, and it has said what saves by then.
+      // Only a worker that answers is asked, and such a worker has already offered its function.
       const saved = await this.#saveSnapshot?.();
       if (saved !== undefined) this.#send({ snapshot: { id, saved } });
     } catch (error) {

@@ -60,7 +60,7 @@ export class Supervisor {
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
     });
-    // Standard input is for the feed: a worker that held it open would keep the pipe from closing.
+    // Standard input is for the feed: a worker that inherited it would prevent the pipe from closing.
     cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     void this.#options.feedFailure?.then((feedFailure) => {
       this.#feedFailure = feedFailure;

@@ -16,7 +16,7 @@ import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
 
 export interface WorkerStart {
-  /** What each key has spent: a worker that replaces another must not refill the budgets. */
+  /** The weight that each key has spent: a worker that replaces another must not refill the budgets. */
   readonly spent: readonly Charge[];
   /** True if others answer already: this one then listens only when it can answer too. */
   readonly othersAnswer: boolean;

@@ -126,8 +126,8 @@ export function accountFigures(state: StateView, account: number): AccountFigure
     if (position.isIsolated) continue;
     addToSummary(crossSummary, position);
     crossMaintenanceMargin = add(crossMaintenanceMargin, position.maintenanceMargin);
-    const kept = maximum(position.marginUsed, divideFloor(position.value, WITHDRAWAL_DIVISOR));
-    reserved = add(reserved, kept);
+    const locked = maximum(position.marginUsed, divideFloor(position.value, WITHDRAWAL_DIVISOR));
+    reserved = add(reserved, locked);
   }
   return {
     positions,

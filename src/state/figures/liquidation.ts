@@ -12,12 +12,12 @@ function equityBehind(account: AccountFigures, position: PositionFigures): Exact
   return subtract(equity, otherMaintenance);
 }
 
-/** Whether the equity that backs the position is below its maintenance margin. */
+/** True if the equity that backs the position is below its maintenance margin. */
 export function isLiquidatable(account: AccountFigures, position: PositionFigures): boolean {
   return equityBehind(account, position) < position.maintenanceMargin;
 }
 
-/** In units of 10^-10; undefined if no price above 0 liquidates the position. */
+/** Returns the price in units of 10^-10; undefined if no price above 0 liquidates the position. */
 export function liquidationPrice(
   account: AccountFigures,
   position: PositionFigures,

@@ -70,7 +70,7 @@ export class QuickFigures {
     return this.computeTotals(state, account) && this.#computeRatios();
   }
 
-  /** The same without the return on equity and the liquidation price of each position. */
+  /** Does the same without the return on equity and the liquidation price of each position. */
   computeTotals(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);

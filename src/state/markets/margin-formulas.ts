@@ -74,7 +74,7 @@ export interface BackedPosition {
   /** Negative for a short position. */
   readonly size: Exact;
   readonly value: Exact;
-  /** What backs the position, before its own maintenance margin. */
+  /** The equity that backs the position, before its own maintenance margin. */
   readonly equity: Exact;
   /** A price with these decimals times a size is a whole number of millionths of a dollar. */
   readonly priceDecimals: number;

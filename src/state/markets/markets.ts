@@ -24,7 +24,7 @@ import { TierTables } from './tier-tables.ts';
 export interface Dex {
   readonly name: string;
   readonly fullName: string;
-  /** In lower case; undefined for the first dex, which has no deployer. */
+  /** The deployer in lower case; undefined for the first dex, which has no deployer. */
   readonly deployer: string | undefined;
 }
 
@@ -135,8 +135,8 @@ export class MarketBook {
   }
 
   /**
-   * The same dexes and markets with other marks. Both share their indexes, so neither may be written
-   * to.
+   * Returns the same dexes and markets with other marks. Both books share their indexes, so neither may be
+   * written to.
    */
   withMarks(marks: Table): MarketBook {
     const book = new MarketBook([], [], marks, this.tierTables);
@@ -150,7 +150,7 @@ export class MarketBook {
     return this.#dexes;
   }
 
-  /** In order of their first `market` event. */
+  /** The markets in order of their first `market` event. */
   get markets(): readonly Market[] {
     return this.#markets;
   }

@@ -23,7 +23,7 @@ export class TierTables {
     this.commit();
   }
 
-  /** How many tables committed blocks have added. */
+  /** The number of tables that committed blocks have added. */
   get count(): number {
     return this.#countCommitted;
   }

@@ -33,7 +33,7 @@ export class Universe implements UniverseHeights {
     this.orderedAt = orderedAt;
   }
 
-  /** By place; undefined for an element that names no market. */
+  /** The markets by place; undefined for an element that names no market. */
   get markets(): readonly (ListedMarket | undefined)[] {
     this.#markets ??= (this.#parse()['universe'] as unknown[]).map(readListed);
     return this.#markets;
@@ -77,7 +77,7 @@ function placesOf(names: readonly (string | undefined)[]): ReadonlyMap<string, n
 export class DexList {
   readonly text: string;
   readonly changedAt: number;
-  /** By place; undefined for an element that names no dex. */
+  /** The names by place; undefined for an element that names no dex. */
   readonly names: readonly (string | undefined)[];
   readonly #places: ReadonlyMap<string, number>;
 
@@ -94,7 +94,7 @@ export class DexList {
   }
 }
 
-/** In the first place, null is the first dex, whose name is empty. */
+/** A null in the first place is the first dex, whose name is empty. */
 function readDexName(item: unknown, place: number): string | undefined {
   if (item === null && place === 0) return '';
   const name = isJsonObject(item) ? item['name'] : undefined;
@@ -105,7 +105,7 @@ function readDexName(item: unknown, place: number): string | undefined {
 export interface Universes {
   /** Undefined if no event has listed the dexes. */
   readonly dexes: DexList | undefined;
-  /** By the index of the dex. A dex is absent while no event has listed its markets. */
+  /** The lists by the index of the dex. A dex is absent while no event has listed its markets. */
   readonly byDex: ReadonlyMap<number, Universe>;
 }
 

@@ -16,7 +16,7 @@
  *     its delegations in order of creation, each: 3, the validator's place in the list of
  *       addresses, amount as text, locked until
  *   auction: 0 before the first, 2 if there is none; else 1, start, duration, start gas, floor gas, end gas ("" for none)
- *   only if a position has had margin tiers of its own: count of the different tables, in order of first
+ *   only if a position has had separate margin tiers: count of the different tables, in order of first
  *     appearance, then each: tier count, then each tier: lower bound, max leverage
  *   only if there is one: -1, the list of dexes of another server
  *   each list of markets of another server, in dex order: -2, dex index, the list

@@ -13,7 +13,7 @@ interface SnapshotTables {
   readonly delegations: Table;
 }
 
-/** Format 2 kept the last delegation in this column. */
+/** Format 2 stored the last delegation in this column. */
 const LAST_DELEGATION = DELEGATIONS_CHANGED_AT;
 
 /**

@@ -49,7 +49,7 @@ export function tierTableOfTerms(terms: number): number {
   return Math.floor(terms / OWN_TIERS);
 }
 
-/** The same terms with the market's tiers. */
+/** Returns the same terms with the market's tiers. */
 export function withMarketTiers(terms: number): number {
   return terms % OWN_TIERS;
 }

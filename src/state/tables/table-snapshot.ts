@@ -10,7 +10,7 @@ export class TableSnapshot {
   readonly #readCells: () => Float64Array;
   readonly #endCell: number;
   #nextCell = 0;
-  /** By piece: the old values of cells that were overwritten before they were copied. */
+  /** The old values of cells that were overwritten before they were copied, by piece. */
   readonly #oldValues = new Map<number, Map<number, number>>();
 
   constructor(readCells: () => Float64Array, cellCount: number) {

@@ -52,7 +52,7 @@ export class Table {
   #isHidden = false;
   /** The committed values of cells in the journal, indexed for reads while the block is hidden. */
   #replaced: OldCellValues | undefined;
-  /** How many entries of the journal `#replaced` covers. */
+  /** The number of entries of the journal that `#replaced` covers. */
   #replacedEntries = 0;
   /** The open snapshot, if any. */
   #snapshot: TableSnapshot | undefined;

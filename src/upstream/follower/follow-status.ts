@@ -88,7 +88,7 @@ function findProblem(sources: StatusSources): string | undefined {
   if (timeFailure !== undefined) return `its time is not known: ${timeFailure}`;
   if (quietMs === undefined) return reason ?? describeUnasked(upstream.budget);
   if (quietMs > QUIET_MS_MAX) {
-    return reason ?? `it has not told its time for ${Math.round(quietMs / 1000)} s`;
+    return reason ?? `it has not sent its time for ${Math.round(quietMs / 1000)} s`;
   }
   if (marketsAgeMs === undefined) return 'its markets have not been read yet';
   return marketsFault ?? findMissed(sources);

@@ -125,7 +125,7 @@ export class SpentFile implements SpentLog {
 
   /** Logs only the first failure. A full disk must not stop the follower. */
   #fail({ message }: Error): void {
-    if (!this.#hasFailed) this.#warn(`what is spent of the budget is not kept: ${message}`);
+    if (!this.#hasFailed) this.#warn(`the spent weight of the budget cannot be stored: ${message}`);
     this.#hasFailed = true;
   }
 }

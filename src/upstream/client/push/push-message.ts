@@ -9,7 +9,7 @@ export interface PushMessage {
   readonly data: unknown;
 }
 
-const NO_MESSAGE = 'a message that is no JSON with a channel';
+const NO_MESSAGE = 'a message that is not JSON with a channel';
 
 /** The message, or why the data is not a valid message. */
 export function parsePushMessage(data: RawData, isBinary: boolean): PushMessage | string {
