@@ -50,7 +50,7 @@ function failAt(step: string, at: number) {
   };
 }
 
-test('a backup beside a writer is of one height, and restores to its state', async () => {
+test('a backup during writes has one height, and restores to the state of that height', async () => {
   const [data, file, target] = [place(), place('backup'), place()];
   const writer = start(['append', '--data', data, '--ahead-max', '0']);
   writer.child.stdin.write(`${lines.slice(0, 100).join('\n')}\n`);

@@ -71,7 +71,7 @@ async function killBeside(context: TestContext, folder: string): Promise<void> {
   }
 }
 
-test('whoever opens a ledger undoes nothing that is written to it', ALSO_FULL, async (t) => {
+test('a process that opens a ledger undoes nothing that is written to it', ALSO_FULL, async (t) => {
   const folder = await makeTemporaryFolder(t);
   const writer = await openEmbeddedLedgerWriter(folder);
   await checkComplete(writer, await appendUntil(writer, openBeside(t, folder)));
