@@ -9,7 +9,9 @@ import {
   type BrowserContextOptions,
   chromium,
   type Page,
+  type Response,
 } from 'playwright-core';
+import { checkFrame, checkResponse } from '../../tools/harness/answer-checks.ts';
 
 /** The first is Chromium without its windows, which starts in half the time. */
 const PROGRAMS = [
@@ -117,13 +119,41 @@ export async function openPage(
     const isOwn = request.url().startsWith('data:') || new URL(request.url()).origin === origin;
     if (!isOwn) wrong.push(`a request to ${request.url()}`);
   });
+  page.on('response', (response) => void checkAnswerTo(response));
   page.on('websocket', (socket) => {
     if (new URL(socket.url()).host !== host) wrong.push(`a socket to ${socket.url()}`);
+    socket.on('framereceived', ({ payload }) => {
+      note(() => checkFrame(JSON.parse(String(payload))));
+    });
   });
   if (paceMs > 0) await page.addInitScript(`localStorage.setItem('perpinfo.pace', ${paceMs})`);
   await prepare?.(page);
   await page.goto(url);
   return page;
+}
+
+/** Notes an answer that does not fit the schema of its type. */
+async function checkAnswerTo(response: Response): Promise<void> {
+  const request = response.request();
+  const { pathname, search } = new URL(response.url());
+  if (!pathname.endsWith('/info')) return;
+  // The page may be closed before the body is there.
+  const body = await response.text().catch(() => '');
+  note(() =>
+    checkResponse({
+      ...{ method: request.method(), path: pathname + search, body },
+      ...{ requestBody: request.postData() ?? '', status: response.status() },
+      contentType: response.headers()['content-type'],
+    }),
+  );
+}
+
+function note(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    wrong.push(String(error));
+  }
 }
 
 /** The text of a field of the page. */

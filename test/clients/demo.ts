@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { startCheckingProxy } from '../../tools/harness/checking-proxy.ts';
 import { start } from '../../tools/harness/program.ts';
 import { type Cleanup, Client, until } from '../../tools/harness/running.ts';
 import { followPerpinfo, isFollowed } from '../follow/perpinfo-upstream.ts';
@@ -216,7 +217,8 @@ export async function startDemo(context: Cleanup, ...flags: string[]): Promise<D
   const port = Number(printed['port']);
   const source = await ReadLedger.open(data);
   const own = { port, secret, ledger: source };
-  const place = isFollowed ? await startFollower(context, port, data) : own;
+  const answering = isFollowed ? await startFollower(context, port, data) : own;
+  const place = { ...answering, port: await startCheckingProxy(context, answering.port) };
   const started = new Demo(place, source, { trader, staker });
   demo = started;
   await started.untilReady();

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { startCheckingProxy } from '../../tools/harness/checking-proxy.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { Program, start } from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
@@ -30,7 +31,9 @@ after(async () => {
 });
 await demo.untilWritten('Ctrl-C');
 const [exported] = /^ {2}export BASE=\S+$/m.exec(demo.stdout) ?? [''];
-const base = exported.slice(exported.indexOf('=') + 1);
+const { port, pathname } = new URL(exported.slice(exported.indexOf('=') + 1));
+const proxyPort = await startCheckingProxy({ after }, Number(port));
+const base = `http://127.0.0.1:${proxyPort}${pathname}`;
 await until('the demo to be fresh', async () => (await fetch(new URL('/health', base))).ok);
 
 /** The fenced block of a language that holds a text. */

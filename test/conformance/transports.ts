@@ -13,6 +13,7 @@ import type { Budget } from '../../src/config/budget.ts';
 import type { HistorySource } from '../../src/http/answering/past-answers.ts';
 import type { StateView } from '../../src/state/state.ts';
 import type { FollowerClient } from '../../src/upstream/channel/follower-client.ts';
+import { checkFrame } from '../../tools/harness/answer-checks.ts';
 import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.ts';
 import {
   type ChangedSettings,
@@ -112,7 +113,9 @@ export async function connectPushAsker({ port }: Transport, key: string): Promis
     async post(payload) {
       const answered = once(socket, 'message');
       socket.send(JSON.stringify({ method: 'post', id: ++id, request: { type: 'info', payload } }));
-      return String((await answered)[0]);
+      const text = String((await answered)[0]);
+      checkFrame(JSON.parse(text));
+      return text;
     },
     close: () => socket.terminate(),
   };

@@ -21,6 +21,7 @@ import { WORKER_SETTINGS } from '../../src/service/settings.ts';
 import { runWorker } from '../../src/service/worker.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
+import { checkResponse } from '../../tools/harness/answer-checks.ts';
 
 const ACCOUNTS = 25;
 /** Short, so that an auction starts and ends within a few hundred blocks. */
@@ -114,7 +115,13 @@ export class LiveService {
 
   async fetch(target: string, options: RequestInit = {}): Promise<Reply> {
     const response = await fetch(`http://127.0.0.1:${this.#port}${target}`, options);
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const { status, headers } = response;
+    const text = await response.text();
+    checkResponse({
+      ...{ method: options.method ?? 'GET', path: target, requestBody: String(options.body ?? '') },
+      ...{ status, contentType: headers.get('content-type') ?? undefined, body: text },
+    });
+    return { status, headers, text };
   }
 
   /** Asks with a key, at the ledger's current height or later. */

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { MAIN, PROJECT } from '../../tools/harness/paths.ts';
 import { Program } from '../../tools/harness/program.ts';
+import { Client } from '../../tools/harness/running.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { fencedBlocks, readDocument } from './documents.ts';
 
@@ -68,12 +69,10 @@ test("the guide's three commands make a key, append blocks, and serve them", asy
     await service.untilWritten('"msg":"listening"');
     const [secret] = service.stdout.split('\n');
     const port = /"port":(\d+),"msg":"listening"/.exec(service.stdout)?.[1];
-    const response = await fetch(`http://127.0.0.1:${port}/${secret}/info`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ type: 'allMids' }),
-    });
-    assert.deepEqual(await response.json(), { BTC: '86350.0' });
+    const client = new Client(Number(port));
+    const { body } = await client.ask(secret, { type: 'allMids' });
+    client.close();
+    assert.deepEqual(JSON.parse(body), { BTC: '86350.0' });
     assert.match(service.stdout, /^durable 3$/m);
   } finally {
     service.child.kill('SIGTERM');

@@ -16,7 +16,7 @@ import { amount, choiceOf, listOf, object, orNull } from '../../src/info/schema.
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
-import { checkAnswer } from '../../tools/harness/answer-checks.ts';
+import { checkAnswer, checkFrame } from '../../tools/harness/answer-checks.ts';
 import { VECTORS } from '../../tools/harness/paths.ts';
 import { SchemaCoverage } from '../../tools/harness/schema-coverage.ts';
 import { FORWARDED_EXAMPLES } from '../../tools/stub-exchange/forwarded-answers.ts';
@@ -114,4 +114,16 @@ test('an answer that does not fit its schema is found, and so is a part that did
   const coverage = new SchemaCoverage(listOf(level));
   coverage.note([{ side: 'A' }, { side: 'A', size: null }]);
   assert.deepEqual(coverage.missing, ['[].side=B', '[].size|0']);
+});
+
+test('a pushed state that does not fit is found, next to its height and time', () => {
+  const data = { height: 5, time: 6, isSnapshot: true };
+  const mids = { channel: 'allMids', data: { ...data, mids: { BTC: '1.0' } } };
+  checkFrame(mids);
+  for (const wrong of [{ BTC: 1 }, undefined, []]) {
+    const frame = { ...mids, data: { ...data, mids: wrong } };
+    assert.throws(() => checkFrame(frame), /allMids does not fit/);
+  }
+  checkFrame({ channel: 'subscriptionResponse', data });
+  assert.throws(() => checkFrame({ channel: 'webData2', data }), /webData2 does not fit/);
 });

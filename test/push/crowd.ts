@@ -1,6 +1,6 @@
 /**
  * A crowd of push clients in one process. They must be light, since they share the machine with the
- * service: a frame is not parsed, what is needed is found in its text, which has this form:
+ * service: only the first frame of a subscription is parsed. What is needed of others is found in their text:
  *
  *   {"channel":"clearinghouseState","data":{"user":"0x...","dex":"","clearinghouseState":
  *   {...,"time":T},"height":N,"time":T}}
@@ -9,6 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
 import { Random } from '../../src/simulator/random.ts';
+import { checkFrame } from '../../tools/harness/answer-checks.ts';
 
 const HEAD = '{"channel":"clearinghouseState","data":{';
 const STATE = ',"clearinghouseState":';
@@ -173,7 +174,11 @@ export class Crowd {
     const isFirst = subscriber?.content === undefined;
     const fault = subscriber === undefined ? 'nobody asked for it' : subscriber.take(update);
     if (fault !== undefined) this.#note(`${update.name}: ${fault}`);
-    if (isFirst) return true;
+    if (isFirst) {
+      // Later states are not parsed, because the clients must be light.
+      checkFrame(JSON.parse(data.toString()));
+      return true;
+    }
     this.updateCount++;
     this.onUpdate(update, data.length);
     return false;

@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { QuestionType } from '../../src/info/question-type.ts';
-import { QUESTION_TYPES } from '../../src/info/question-types.ts';
+import { AS_DATA, type QuestionType } from '../../src/info/question-type.ts';
+import { PUSHED_TYPES, QUESTION_TYPES } from '../../src/info/question-types.ts';
 import type { Schema } from '../../src/info/schema.ts';
 import { listSchemas, SchemaCoverage } from './schema-coverage.ts';
 
@@ -50,19 +50,26 @@ class SchemaCheck {
 }
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+const PUSHED = new Map(PUSHED_TYPES.flatMap(({ type, push }) => (push ? [[type, push]] : [])));
 const BY_TYPE = new Map<unknown, QuestionType>(QUESTION_TYPES.map((each) => [each.type, each]));
 const checks = new Map<string, SchemaCheck>();
 let longCount = 0;
 
 /** Fails if an answer, as JSON text, fits no schema of its type. */
 export function checkAnswer(type: unknown, json: string): void {
+  if (!BY_TYPE.has(type)) return;
+  if (json.length > LONG_LENGTH && ++longCount > LONG_CHECKS) return;
+  checkValue(type, JSON.parse(json));
+}
+
+/** The same for an answer that is parsed already. */
+function checkValue(type: unknown, answer: unknown): void {
   const known = BY_TYPE.get(type);
   if (known === undefined) return;
-  if (json.length > LONG_LENGTH && ++longCount > LONG_CHECKS) return;
-  const answer: unknown = JSON.parse(json);
   const faults = checksOf(known).map((check) => check.findFault(answer));
   if (faults.includes(undefined)) return;
-  const message = `the answer to ${type} does not fit: ${faults.join('; ')}: ${json.slice(0, 300)}`;
+  const json = String(JSON.stringify(answer)).slice(0, 300);
+  const message = `the answer to ${type} does not fit: ${faults.join('; ')}: ${json}`;
   // Inside a service, the exception only ends the connection.
   process.stderr.write(`${message}\n`);
   assert.fail(message);
@@ -111,4 +118,38 @@ function findType({ method, path: target, requestBody }: AnsweredRequest): unkno
   if (match === null) return undefined;
   if (method !== 'POST') return new URLSearchParams(match.groups?.['query'] ?? '').get('type');
   return (JSON.parse(requestBody) as { type?: unknown } | null)?.type;
+}
+
+/** Members that a pushed frame has next to the answer. */
+interface FrameData {
+  readonly height?: number;
+  readonly time?: number;
+  readonly accountTime?: number;
+  readonly accountSource?: string;
+  readonly [name: string]: unknown;
+}
+
+interface PostData {
+  readonly response: { readonly type: string; readonly payload: unknown };
+}
+
+/** Checks the answer in a frame of push: in a state that is pushed, or in the response to a post. */
+export function checkFrame({ channel, data }: { channel: string; data: unknown }): void {
+  if (channel === 'post') {
+    checkPost(data as PostData);
+    return;
+  }
+  const push = PUSHED.get(channel);
+  if (push === undefined) return;
+  const { height, time, accountTime, accountSource, ...answer } = data as FrameData;
+  if (push.name === AS_DATA) checkValue(channel, answer);
+  else checkValue(channel, answer[push.name]);
+}
+
+function checkPost({ response: { type, payload } }: PostData): void {
+  if (type !== 'info') return;
+  const answer = payload as { readonly type: string; readonly data: unknown };
+  // A frame is JSON: CSV is a text in it.
+  const isCsv = typeof answer.data === 'string' && answer.data.includes('\r\n');
+  if (!isCsv) checkValue(answer.type, answer.data);
 }

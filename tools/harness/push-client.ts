@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
-import { checkAnswer } from './answer-checks.ts';
+import { checkFrame } from './answer-checks.ts';
 import type { Cleanup } from './running.ts';
 
 export interface PushedFrame {
@@ -47,7 +47,9 @@ export class PushClient {
   constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on('message', (data) => {
-      this.frames.push(JSON.parse(data.toString()) as PushedFrame);
+      const frame = JSON.parse(data.toString()) as PushedFrame;
+      checkFrame(frame);
+      this.frames.push(frame);
       this.#look();
     });
     socket.on('error', () => undefined);
@@ -102,7 +104,6 @@ export class PushClient {
     clearTimeout(timer);
     const frame = this.frames.shift() as PushedFrame;
     checkError(frame);
-    checkPost(frame);
     return frame;
   }
 
@@ -131,17 +132,6 @@ function checkError({ channel, data, error }: PushedFrame): void {
   assert.ok(Object.hasOwn(REQUEST_ERRORS, error.code), error.code);
   assert.ok(text.includes(message) || text.startsWith('Already '), text);
   if (isPost) assert.deepEqual([error.method, error.id], ['post', id]);
-}
-
-/** The answer in a response to a post fits the schema of its type. */
-function checkPost({ channel, data }: PushedFrame): void {
-  if (channel !== 'post') return;
-  const { type, payload } = (data as PostData).response;
-  if (type !== 'info') return;
-  const answer = payload as { readonly type: string; readonly data: unknown };
-  // A frame is JSON: CSV is a text in it.
-  const isCsv = typeof answer.data === 'string' && answer.data.includes('\r\n');
-  if (!isCsv) checkAnswer(answer.type, JSON.stringify(answer.data));
 }
 
 interface PostData {

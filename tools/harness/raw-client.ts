@@ -14,7 +14,7 @@ export interface RawResponse {
 }
 
 const WAIT_MS_MAX = 20_000;
-const HEAD_END = '\r\n\r\n';
+export const HEAD_END = '\r\n\r\n';
 
 export class RawClient {
   readonly socket: Socket;
@@ -129,7 +129,7 @@ interface Framing {
 }
 
 /** The response that the bytes begin with; undefined where it is not whole yet. */
-function parseResponse(bytes: Buffer, framing: Framing): Parsed | undefined {
+export function parseResponse(bytes: Buffer, framing: Framing): Parsed | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const [statusLine, ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
