@@ -49,7 +49,7 @@ function checkListing(archive: Archive, state: StateView): void {
 }
 
 /**
- * Dexes, the terms of markets, the tiers that positions have of their own, the auction, the lists of
+ * Compares the dexes, the terms of markets, the margin tiers of single positions, the auction, and the lists of
  * another server.
  */
 function describeListing({ markets, auction, isPartial, universes }: ListingView): unknown[] {
@@ -94,7 +94,7 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
 
 const NO_DELEGATIONS: DelegationList = { seen: 0, delegations: [] };
 
-/** What shows in answers: the leverage of a closed position does not. */
+/** The values that answers show. The leverage of a closed position is not one of them. */
 function describe({ amounts, positions }: AccountVersion): string {
   const { starts, cells } = positions;
   const open = starts.filter((start) => cells[start + CELL.size] !== 0);
@@ -117,7 +117,7 @@ function requireEqual(what: string, found: unknown, expected: unknown): void {
   throw new DamagedRecord(`${what} is ${left} in the archive, and ${right} in the ledger`);
 }
 
-/** Of a text that is long, what is around this place: a listing has many kilobytes. */
+/** Cuts a long text to the part around this place, because a listing has many kilobytes. */
 const EXCERPT_LENGTH = 200;
 
 function excerpt(text: string, place: number): string {

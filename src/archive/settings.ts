@@ -3,7 +3,7 @@
 import type { Declarations } from '../config/setting.ts';
 import { count, switchType } from '../config/value-types.ts';
 
-/** Whether a service has an archive. */
+/** The settings of a service that decide whether it has an archive. */
 export const ARCHIVE_CHOICE_SETTINGS = {
   archive: {
     group: 'Most used',

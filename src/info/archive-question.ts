@@ -1,10 +1,10 @@
-/** Questions about the past, answered in steps: a long series takes longer than others should wait. */
+/** Questions about the past. They are answered in steps, so that other questions need not wait for a long series. */
 
 import type { StateView } from '../state/state.ts';
 import type { ArchiveAnswer, ArchiveSteps } from './archive/archive-answer.ts';
 import { HistoryUntil } from './archive/history-until.ts';
 import type { HistoryView, PastView } from './archive/history-view.ts';
-import { type Present, resolveMoment } from './archive/resolve-moment.ts';
+import { findMomentHeight, type Present } from './archive/moment-height.ts';
 import { WEIGHT_SHARES, withSurcharge } from './archive/surcharge.ts';
 import { isOpenEnd } from './archive/time-range.ts';
 import type { FieldTable, ParsedFields } from './fields/field.ts';
@@ -15,7 +15,7 @@ import { oldestTime } from './question-subject.ts';
 import type { ArchiveQuestionType } from './question-type.ts';
 import { AnswerWriter } from './writing/answer-writer.ts';
 
-/** The same question, as of a moment. */
+/** A question about the present, asked about a moment of the past. */
 export function askAtMoment(question: StateQuestion, moment: PastMoment): ArchiveQuestion {
   return new QuestionAtMoment(question, moment);
 }
@@ -52,10 +52,10 @@ class QuestionAtMoment implements ArchiveQuestion {
   }
 
   findHeight(history: HistoryView, present?: Present): number {
-    return resolveMoment(this.#moment, history, present);
+    return findMomentHeight(this.#moment, history, present);
   }
 
-  /** By time, a block of the same time may still follow the last one that is kept. */
+  /** For a question by time, the last block is not final: another block of the same time may follow. */
   isFixedAt(height: number, history: HistoryView): boolean {
     return this.#moment.height !== undefined || height < history.range().last;
   }
@@ -89,7 +89,7 @@ class QuestionAtMoment implements ArchiveQuestion {
       past.load(subject);
       yield 0;
     }
-    // Without `dependencies` it may depend on every mark.
+    // An answer without `dependencies` may depend on every mark price.
     if (question.questionType.dependencies === undefined) past.loadMarks();
     const body = yield* writeBody(question, state);
     const { height, time, isPartial } = state;
@@ -98,7 +98,7 @@ class QuestionAtMoment implements ArchiveQuestion {
   }
 }
 
-/** The answer; a long one in pieces. */
+/** Writes the answer. A long answer is written in pieces. */
 function* writeBody(
   question: StateQuestion,
   state: StateView,
@@ -111,16 +111,16 @@ function* writeBody(
   return out.bytesFrom(0);
 }
 
-/** What a question about a time range names besides its fields. */
+/** The terms that every question about a time range may name, next to its own fields. */
 export interface SeriesTerms {
   readonly format: AnswerFormat | undefined;
-  /** The answer is as the archive was at this moment: without what came later. */
+  /** The answer is that of the archive at this moment, without later blocks. */
   readonly moment: PastMoment | undefined;
 }
 
 class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
   readonly source = 'archive';
-  /** It has a limited number of rows. */
+  /** The number of rows is limited. */
   readonly isLong = false;
   readonly #questionType: ArchiveQuestionType<F>;
   readonly #fields: ParsedFields<F>;
@@ -140,10 +140,10 @@ class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
     return this.#questionType.weight;
   }
 
-  /** Its answer is of many heights; only checks that the moment is kept. */
+  /** The answer has no single height. Throws a RequestError if the archive does not have the moment. */
   findHeight(history: HistoryView, present?: Present): undefined {
     const { moment } = this.#terms;
-    if (moment !== undefined) resolveMoment(moment, history, present);
+    if (moment !== undefined) findMomentHeight(moment, history, present);
   }
 
   isFixedAt(): boolean {
@@ -172,7 +172,7 @@ class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
   *#answer(history: HistoryView): ArchiveSteps {
     const { format = 'json', moment } = this.#terms;
     const known =
-      moment === undefined ? history : new HistoryUntil(history, resolveMoment(moment, history));
+      moment === undefined ? history : new HistoryUntil(history, findMomentHeight(moment, history));
     return yield* this.#questionType.answer(known, this.#fields, format);
   }
 }

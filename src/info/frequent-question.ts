@@ -1,7 +1,8 @@
 /**
  * Recognizes a question that names a user only, such as `{"type":"clearinghouseState","user":"0x..."}`,
- * without parsing JSON: in the spellings of common JSON libraries, with and without spaces, with and without
- * the other fields in their default. Any other spelling is left to the parser. The same for a query string.
+ * without parsing JSON. It knows the spellings of common JSON libraries: with and without spaces, and with and
+ * without the other fields at their defaults. The parser reads all other spellings. Query strings are recognized
+ * in the same way.
  *
  * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
  */
@@ -19,14 +20,14 @@ interface Spelling {
   ask(user: Address): StateQuestion;
 }
 
-/** The types whose questions are recognized, each with what asks it. */
+/** The types whose questions are recognized, each with a function that makes the question. */
 const FREQUENT_TYPES = STATE_TYPES.flatMap((questionType) => {
   const ofUser = questionType.rows?.ofUser;
   if (ofUser === undefined) return [];
   return { questionType, ask: (user: Address) => askState(questionType, ofUser(user)) };
 });
 
-/** The fields besides the user, if a text of no length stands for their default. */
+/** The fields whose default is the empty text. */
 function otherFields({ fields }: StateQuestionType): string[] {
   return Object.keys(fields).filter((name) => name !== 'user' && fields[name].fallback === '');
 }
@@ -44,7 +45,7 @@ const BODY_SPELLINGS: readonly Spelling[] = FREQUENT_TYPES.flatMap(({ questionTy
   ];
 });
 
-/** With the fields in the documented order. */
+/** Query strings have the fields in the documented order. */
 const QUERY_SPELLINGS: readonly Spelling[] = FREQUENT_TYPES.flatMap(({ questionType, ask }) => {
   const others = otherFields(questionType).map((name) => `&${name}=`);
   const before = `type=${questionType.type}&user=0x`;
@@ -65,7 +66,7 @@ export function readFrequentBody(
   return readSpelled(BODY_SPELLINGS, bytes, start, end);
 }
 
-/** The same for a query string. */
+/** The question of a query string; undefined for any other spelling. */
 export function readFrequentQuery(
   bytes: Buffer,
   start: number,

@@ -1,6 +1,6 @@
 /**
- * What a question is about: accounts and delegations of users. On a partial ledger, a question about
- * one that is unknown is refused, since an empty answer would be made up.
+ * The subjects of a question: accounts and delegations of users. A partial ledger refuses a question about an
+ * unknown subject, because an empty answer would be wrong.
  */
 
 import { type Address, formatAddress } from '../exact/address.ts';
@@ -28,14 +28,14 @@ export function isSubjectKnown(state: StateView, subject: QuestionSubject): bool
     : areDelegationsKnown(state, subject.user);
 }
 
-/** When the subject was last read as a whole, in milliseconds; 0 if it never was. */
+/** The time of the last complete read of the subject, in milliseconds; 0 if the subject was never read. */
 export function subjectTime(state: StateView, subject: QuestionSubject): number {
   return subject.kind === 'account'
     ? accountTime(state, subject.user, subject.dexIndex)
     : delegationsTime(state, subject.user);
 }
 
-/** The time of the one that was read longest ago; undefined if there is none. */
+/** The oldest `subjectTime`; undefined without subjects. */
 export function oldestTime(
   state: StateView,
   subjects: readonly QuestionSubject[],

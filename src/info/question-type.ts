@@ -26,7 +26,7 @@ export type QuestionType<F extends FieldTable = FieldTable> =
   | ArchiveQuestionType<F>
   | UpstreamQuestionType<F>;
 
-/** What help and documents list together. */
+/** The heading under which help and documents list a type. */
 export type HelpGroup =
   | 'accounts'
   | 'staking'
@@ -92,7 +92,7 @@ interface LedgerQuestionType<F extends FieldTable> extends DeclaredQuestion<F> {
 export interface ArchiveQuestionType<F extends FieldTable = FieldTable>
   extends LedgerQuestionType<F> {
   readonly source: 'archive';
-  /** What it reads, and is charged for. */
+  /** The reads from the archive that the question is charged for. */
   readonly shares: readonly ShareName[];
   /** It can be answered as CSV too. */
   readonly hasCsv: boolean;
@@ -127,10 +127,10 @@ export interface StateQuestionType<F extends FieldTable = FieldTable>
   /** Present if the answer is made of one row of the state, and of what the row leads to. */
   readonly rows?: RowAnswers<F>;
   /** Present if answers may be so long that they are written with pauses. */
-  readonly pieces?: Pieces<F>;
+  readonly pieces?: AnswerInPieces<F>;
 }
 
-/** What a ledger that does not know every account needs for an answer. */
+/** How a ledger that does not know every account answers. */
 interface PartialLedger<F extends FieldTable> {
   /** The accounts and delegations that the answer is about; throws what `validate` throws. */
   subjects?(state: StateView, fields: ParsedFields<F>): readonly QuestionSubject[];
@@ -140,13 +140,13 @@ interface PartialLedger<F extends FieldTable> {
   readonly isRefused?: true;
 }
 
-/** For `push`: the answer's members are the frame's data, not one member of it. */
+/** The value of `push.name` if the members of the answer are the data of the frame, not one member of the data. */
 export const AS_DATA = Symbol('as data');
 
 interface PushedAnswer<F extends FieldTable> {
   /** The answer's name in the data of a pushed frame. */
   readonly name: string | typeof AS_DATA;
-  /** As `answer`, written instead of returned. */
+  /** Writes the text that `answer` returns. */
   write?(
     out: AnswerWriter,
     state: StateView,
@@ -168,10 +168,10 @@ export interface RowAnswers<F extends FieldTable = FieldTable> {
   ofUser?(user: Address): ParsedFields<F>;
 }
 
-interface Pieces<F extends FieldTable> {
+interface AnswerInPieces<F extends FieldTable> {
   /** Estimated bytes of an answer that is long; else undefined. */
   expectBytes(fields: ParsedFields<F>): number | undefined;
-  /** As `answer`, written with pauses. */
+  /** Writes the text that `answer` returns, with pauses. */
   write(
     out: AnswerWriter,
     state: StateView,

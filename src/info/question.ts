@@ -1,9 +1,9 @@
-/** A question, parsed. `source` says where its answer comes from, and what else the question has. */
+/** A parsed question. `source` says where the answer comes from, and which members the question has. */
 
 import type { StateView } from '../state/state.ts';
 import type { ArchiveSteps } from './archive/archive-answer.ts';
 import type { HistoryView } from './archive/history-view.ts';
-import type { Present } from './archive/resolve-moment.ts';
+import type { Present } from './archive/moment-height.ts';
 import type { QuestionSubject } from './question-subject.ts';
 import type { Dependencies, StateQuestionType } from './question-type.ts';
 import type { UpstreamAnswers } from './upstream-answers.ts';
@@ -18,11 +18,11 @@ export interface StateQuestion {
   readonly questionType: StateQuestionType;
   readonly type: string;
   readonly weight: number;
-  /** Throws what `answer` would throw, without answering, unless a subject is unknown. */
+  /** Throws the same RequestError as `answer`, unless the reason is an unknown subject. */
   validate(state: StateView): void;
-  /** What the answer is about; empty if it is not about users. Throws what `validate` throws. */
+  /** The subjects of the answer; empty if the answer is not about users. Throws the errors of `validate`. */
   subjects(state: StateView): readonly QuestionSubject[];
-  /** The height since which the state's answer, apart from its time, has been the same, or later. */
+  /** The height since which the state's answer has been the same, apart from its time; or a later height. */
   changedAt(state: StateView): number;
   /** The rows that the answer depends on, besides markets; undefined if any block may change it. */
   dependencies(state: StateView): Dependencies | undefined;
@@ -30,11 +30,11 @@ export interface StateQuestion {
   findRow(state: StateView): number | undefined;
   /** On a partial ledger, throws a RequestError if a subject is unknown, or could not be read. */
   answer(state: StateView, upstream?: UpstreamAnswers): string;
-  /** As `answer`, written. */
+  /** Writes the text that `answer` returns. */
   write(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): void;
   /** Estimated bytes of a long answer; undefined if the answer is not long. */
   readonly bytesExpected: number | undefined;
-  /** As `answer`, written with pauses, if the answer is long. */
+  /** Writes the text that `answer` returns, with pauses. Only for long answers. */
   writePieces(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): Iterator<number>;
   /** The fields in canonical form, as members of a JSON object: `"user":"0x...","dex":""`. */
   formatFields(): string;
@@ -48,11 +48,11 @@ export interface ArchiveQuestion {
   /** True if the answer may take megabytes. */
   readonly isLong: boolean;
   /**
-   * The height that the answer is of, if it is of a single height. Throws a RequestError if the archive does
-   * not hold that height; `present` is where the ledger is.
+   * The height of the answer; undefined for a time range. Throws a RequestError if the archive does not have the
+   * height. `present` is the height and time of the ledger.
    */
   findHeight(history: HistoryView, present: Present): number | undefined;
-  /** Whether the question is about this height for good. */
+  /** True if the question will always be about this height. */
   isFixedAt(height: number, history: HistoryView): boolean;
   /** Whether later blocks belong to the answer as well, so that an archive that lacks them gives an older answer. */
   isUntilNow(history: HistoryView): boolean;
@@ -70,7 +70,7 @@ export interface QuestionBody {
 /** A question that the upstream answers. */
 export class UpstreamQuestion {
   readonly source = 'upstream';
-  /** Checked and rebuilt: what is sent to the upstream. */
+  /** The body that is sent to the upstream: its fields are checked, and it is written anew. */
   readonly body: QuestionBody;
 
   constructor(body: QuestionBody) {
@@ -81,12 +81,12 @@ export class UpstreamQuestion {
     return this.body.type;
   }
 
-  /** The upstream's weight, without what the items of the answer add. */
+  /** The weight on the upstream, without the items of the answer. */
   get weight(): number {
     return PUBLIC_WEIGHTS.of(this.type);
   }
 
-  /** What an answer with so many rows is charged with; undefined if the answer is no list. */
+  /** The weight of an answer with this number of rows; `rows` is undefined if the answer is not a list. */
   weighAnswer(rows: number | undefined): number {
     return PUBLIC_WEIGHTS.ofRows(this.type, rows);
   }

@@ -6,7 +6,7 @@
 import { isJsonObject } from '../events/fields.ts';
 import { describeValue } from '../events/refusal.ts';
 import type { StateView } from '../state/state.ts';
-import { NO_ARCHIVE } from './archive/resolve-moment.ts';
+import { NO_ARCHIVE } from './archive/moment-height.ts';
 import { askAtMoment, askOverTime } from './archive-question.ts';
 import { type FieldTable, readOne, readParameters, readValues } from './fields/field.ts';
 import { formatField, readFormat } from './fields/format-field.ts';

@@ -26,10 +26,10 @@ export const anyText: Schema<string> = { type: 'string' };
 /** An amount, price or size: plain decimal text with a point and at least one digit after it. */
 export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$' };
 
-/** What a followed server says in another form than ours, such as further fields. */
+/** An answer of a followed server in another form than ours, for example with further fields. */
 export const anythingElse: Schema<never> = {};
 
-/** As `amount`, also without decimals: the upstream writes some amounts so. */
+/** Like `amount`, but also without decimals, as the upstream writes some amounts. */
 export const decimalText: Schema<string> = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$' };
 
 export const flag: Schema<boolean> = { type: 'boolean' };

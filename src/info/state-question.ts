@@ -1,4 +1,4 @@
-/** Questions about the present: reads their fields, and answers them from the state. */
+/** Reads the fields of questions about the present, and answers these questions from the state. */
 
 import type { StateView } from '../state/state.ts';
 import { type FieldTable, formatFields, type ParsedFields, readValues } from './fields/field.ts';
@@ -9,7 +9,7 @@ import { RequestError } from './request-error.ts';
 import { requireKnown, type UpstreamAnswers } from './upstream-answers.ts';
 import type { AnswerWriter } from './writing/answer-writer.ts';
 
-/** Reads the declared fields; others are ignored. */
+/** Reads the declared fields, and ignores other fields. */
 export function readStateQuestion<F extends FieldTable>(
   questionType: StateQuestionType<F>,
   source: Readonly<Record<string, unknown>>,
@@ -26,12 +26,12 @@ export function askState<F extends FieldTable>(
   return new ParsedStateQuestion(questionType, fields);
 }
 
-/** A class: subscriptions keep many of them, and closures would take more memory. */
+/** A class, because subscriptions store many questions, and closures would take more memory. */
 class ParsedStateQuestion<F extends FieldTable> implements StateQuestion {
   readonly questionType: StateQuestionType;
   readonly #questionType: StateQuestionType<F>;
   readonly #fields: ParsedFields<F>;
-  /** The row that the answer is made of, and the state that it was found in. */
+  /** The row of the answer, and the state in which the row was found. */
   #row = 0;
   #rowState: StateView | undefined;
 
@@ -90,7 +90,7 @@ class ParsedStateQuestion<F extends FieldTable> implements StateQuestion {
     return this.#questionType.dependencies?.(state, this.#fields);
   }
 
-  /** A subscription must not keep a replaced state alive. */
+  /** A stored question must not prevent the garbage collection of a replaced state. */
   #dropOldState(state: StateView): void {
     if (state !== this.#rowState) this.#rowState = undefined;
   }
@@ -119,7 +119,7 @@ class ParsedStateQuestion<F extends FieldTable> implements StateQuestion {
     return pieces.write(out, state, this.#fields, upstream);
   }
 
-  /** Throws a RequestError if a partial ledger does not know what the question is about. */
+  /** Throws a RequestError if a partial ledger does not know a subject of the question. */
   #requireKnown(state: StateView, upstream?: UpstreamAnswers): void {
     if (!state.isPartial) return;
     requireRecorded(this.#questionType);

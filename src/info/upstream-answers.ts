@@ -1,6 +1,6 @@
 /**
- * What was read from the exchange for one question, beside the state: its own answers about subjects
- * that are not recorded, because our rules do not reproduce them, and why others could not be read.
+ * The results of reading from the exchange for one question. The exchange's own answer is used for a subject that
+ * the ledger does not record, because our rules cannot reproduce it. A failed read has a refusal.
  */
 
 import { formatAddress } from '../exact/address.ts';
@@ -18,7 +18,7 @@ function subjectKey(subject: QuestionSubject): string {
 export class UpstreamAnswers {
   readonly #answers = new Map<string, string>();
   readonly #failures = new Map<string, RequestError>();
-  /** When the oldest of the answers was given, in milliseconds; Infinity if there is none. */
+  /** The time of the oldest answer, in milliseconds; Infinity without answers. */
   oldestAnswerTime = Number.POSITIVE_INFINITY;
 
   /** The answer is JSON text. */
@@ -35,7 +35,7 @@ export class UpstreamAnswers {
     return this.#answers.size > 0;
   }
 
-  /** True if all that was read was recorded, so that the state answers. */
+  /** True if the ledger has recorded all reads, so that the state answers. */
   get isEmpty(): boolean {
     return this.#answers.size === 0 && this.#failures.size === 0;
   }
@@ -45,13 +45,13 @@ export class UpstreamAnswers {
     return this.#answers.size === 0 ? undefined : this.#answers.get(subjectKey(subject));
   }
 
-  /** Why the subject could not be read; undefined if it was, or did not have to be. */
+  /** Why the subject could not be read; undefined if no read of the subject failed. */
   findFailure(subject: QuestionSubject): RequestError | undefined {
     return this.#failures.size === 0 ? undefined : this.#failures.get(subjectKey(subject));
   }
 }
 
-/** Why a partial ledger cannot answer about them: one is unknown, or could not be read. */
+/** Why a partial ledger cannot answer: a subject is unknown, or could not be read. */
 export function findRefusal(
   state: StateView,
   subjects: readonly QuestionSubject[],
@@ -66,7 +66,7 @@ export function findRefusal(
   return undefined;
 }
 
-/** On a partial ledger, throws that refusal. */
+/** Throws the refusal of `findRefusal` on a partial ledger. */
 export function requireKnown(
   state: StateView,
   subjects: readonly QuestionSubject[],

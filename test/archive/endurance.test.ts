@@ -9,7 +9,7 @@ import { openArchive } from '../../src/archive/reading/archive.ts';
 import { ArchivedHistory } from '../../src/archive/reading/archived-history.ts';
 import { archiveFolder, openArchiveFolder } from '../../src/archive/records/archive-tables.ts';
 import { type Address, formatAddress, parseAddress } from '../../src/exact/address.ts';
-import { resolveMoment } from '../../src/info/archive/resolve-moment.ts';
+import { findMomentHeight } from '../../src/info/archive/moment-height.ts';
 import { listPoints } from '../../src/info/archive/time-range.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
@@ -197,10 +197,10 @@ test('blocks that were pruned before they were archived are a gap, and said to b
     const timeOf = (height: number) => JSON.parse(lines[height - 1]).time as number;
     const middle = timeOf(400);
     assert.throws(
-      () => resolveMoment({ time: middle }, history),
+      () => findMomentHeight({ time: middle }, history),
       (error) => error instanceof RequestError && error.code === 'unknown_height',
     );
-    assert.equal(resolveMoment({ time: timeOf(299) }, history), 299);
+    assert.equal(findMomentHeight({ time: timeOf(299) }, history), 299);
     const points = [...listPoints(history, { from: timeOf(290), to: timeOf(BLOCKS) }, 1000)];
     const inGap = points.filter(({ time }) => time >= timeOf(300) && time < timeOf(to + 1));
     assert.ok(inGap.length > 0 && inGap.every(({ height }) => height === undefined));

@@ -143,12 +143,12 @@ const DEX = {
 };
 const COURSE = {
   from: {
-    description: 'the first time, in milliseconds; by default the first that is kept',
+    description: 'the first time, in milliseconds; by default the first time of the archive',
     schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     fallback: -1,
   },
   to: {
-    description: 'the last time, in milliseconds; by default the last that is kept',
+    description: 'the last time, in milliseconds; by default the last time of the archive',
     schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     fallback: -1,
   },
@@ -183,7 +183,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
     dex: DEX,
     ...COURSE,
     step: {
-      description: 'milliseconds between two points; by default a 500th of the time',
+      description: 'milliseconds between two points; by default a 500th of the time range',
       schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       fallback: -1,
     },
@@ -212,7 +212,7 @@ test('a question about the past has a moment, and one about a time range a forma
       schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     },
     atTime: {
-      description: 'answer as of the last block that is not later, in milliseconds',
+      description: 'answer as of the last block that is not later than this time, in milliseconds',
       schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     },
     format: { description: 'json or csv', schema: { enum: ['json', 'csv'] }, fallback: 'json' },

@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import { parseBlock } from '../../src/events/event.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
-import type { Present } from '../../src/info/archive/resolve-moment.ts';
+import type { Present } from '../../src/info/archive/moment-height.ts';
 import type { ArchiveQuestion } from '../../src/info/question.ts';
 import { answerQuestion, readQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';

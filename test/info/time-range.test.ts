@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HistoryUntil } from '../../src/info/archive/history-until.ts';
 import type { HistoryView } from '../../src/info/archive/history-view.ts';
-import { resolveMoment } from '../../src/info/archive/resolve-moment.ts';
+import { findMomentHeight } from '../../src/info/archive/moment-height.ts';
 import {
   heightsOf,
   listPoints,
@@ -187,7 +187,7 @@ test('a moment is a height, or the last block that is not later', () => {
     [{ time: 4999 }, 3],
     [{ time: 5000 }, 4],
   ] as const) {
-    assert.equal(resolveMoment(moment, HISTORY), height, JSON.stringify(moment));
+    assert.equal(findMomentHeight(moment, HISTORY), height, JSON.stringify(moment));
   }
 });
 
@@ -211,13 +211,13 @@ for (const [moment, present, code, message] of [
   const ledger = present === undefined ? 'no ledger ahead' : 'a ledger ahead';
   test(`${JSON.stringify(moment)} with ${ledger} is refused as ${code}`, () => {
     const field = 'height' in moment ? 'atHeight' : 'atTime';
-    assertRefused(() => resolveMoment(moment, HISTORY, present), { code, field, message });
+    assertRefused(() => findMomentHeight(moment, HISTORY, present), { code, field, message });
   });
 }
 
 test('from a block on that a missing one follows, no time is known until the next one', () => {
   const history = historyOf([1000, 2000, 3000], { lost: [2] });
-  assert.equal(resolveMoment({ height: 1 }, history), 1);
+  assert.equal(findMomentHeight({ height: 1 }, history), 1);
   // The missing block may have the time of the one before.
   for (const moment of [
     { time: 1000 },
@@ -226,9 +226,9 @@ test('from a block on that a missing one follows, no time is known until the nex
     { time: 2999 },
     { height: 2 },
   ]) {
-    assert.throws(() => resolveMoment(moment, history), { code: 'unknown_height' });
+    assert.throws(() => findMomentHeight(moment, history), { code: 'unknown_height' });
   }
-  assert.equal(resolveMoment({ time: 3000 }, history), 3);
+  assert.equal(findMomentHeight({ time: 3000 }, history), 3);
 });
 
 test('a question has one moment or none', () => {
@@ -259,7 +259,7 @@ test('a question has one moment or none', () => {
     [
       { atHeight: 1, atTime: 2 },
       'atTime',
-      'atTime: got 2 beside atHeight, expected one of the two',
+      'atTime: got 2 and also atHeight, expected only one of them',
     ],
   ] as const) {
     const refusal = readMoment(source);

@@ -15,9 +15,9 @@ const LOOK_MS = 1_000;
 const NOT_COMPARED = new LedgerError('missing', 'it has not been compared with the ledger yet');
 
 export interface ArchiveLinkOptions {
-  /** The ledger that the archive must be of. */
+  /** The ledger to which the archive must belong. */
   readonly ledger: Ledger;
-  /** Whether the service keeps the archive itself. */
+  /** True if the service itself writes the archive. */
   readonly isKept: boolean;
   warn(message: string): void;
 }
@@ -28,7 +28,7 @@ export class ArchiveLink {
   readonly #ledger: Ledger;
   readonly #warn: (message: string) => void;
   #archive: Archive | undefined;
-  /** Undefined unless the archive is of the ledger. */
+  /** Undefined unless the archive belongs to the ledger. */
   #history: ArchivedHistory | undefined;
   /** The last end of the archive that was found to be a block of the ledger. */
   #ownEnd: ChainPoint | undefined;
@@ -118,7 +118,7 @@ export class ArchiveLink {
     this.#lastWarning = message;
   }
 
-  /** Undefined until the archive holds something; throws if it cannot be read, or is of another ledger. */
+  /** Undefined while the archive is empty. Throws if the archive cannot be read, or belongs to another ledger. */
   find(): HistoryView | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#history !== undefined) this.#archive?.refresh();

@@ -28,9 +28,9 @@ import { type KeptListing, KeptListings } from '../records/listing-changes.ts';
 import { checkRecord } from '../records/record-encoding.ts';
 import { MarkCache } from './mark-cache.ts';
 
-/** First times of spans that are kept in memory, for the search by time. */
+/** The maximum number of spans whose first times are cached, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
-/** Spans whose times are kept in memory, two kilobytes each. */
+/** The maximum number of spans whose times are cached. Each takes two kilobytes. */
 const SPANS_KEPT_MAX = 1024;
 
 export class Archive {
@@ -141,14 +141,14 @@ export class Archive {
     return times;
   }
 
-  /** The last height whose block is not later than the time; undefined if the first one is. */
+  /** The last height whose block is not later than the time; undefined if the first block is later. */
   heightAt(time: number): number | undefined {
     if (time < this.timeOf(this.#range.first)) return undefined;
     if (!this.#isInSpan(this.#lastFound, time)) this.#lastFound = this.#findSpan(time);
     return this.#lastNotLater(this.#lastFound, time);
   }
 
-  /** Consecutive times are mostly in the same span. */
+  /** Looks in the last span first, because consecutive times are mostly in the same span. */
   #isInSpan(span: number, time: number): boolean {
     const { first, head } = this.#range;
     const isKept = span >= spanOf(first) && span < spanOf(head.height);
@@ -168,7 +168,7 @@ export class Archive {
     return low;
   }
 
-  /** The time of the span's first block; earlier than any if the span is in a gap. */
+  /** The time of the first block of the span; -Infinity if the span is in a gap. */
   #firstTimeOf(span: number): number {
     const known = this.#firstTimes.get(span);
     if (known !== undefined) return known;

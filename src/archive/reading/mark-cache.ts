@@ -21,13 +21,13 @@ const SPANS_KEPT_MAX = 2048;
 
 /** The marks of some markets in a span: a row for each height, a column for each market. */
 class SpanMarks {
-  /** By market. */
+  /** The columns, by market. */
   readonly #columns: number[] = [];
   #columnCount = 0;
   #width = 0;
   #marks = new Float64Array(0);
 
-  /** Columns that there is room for. */
+  /** The number of columns for which memory is allocated. */
   get width(): number {
     return this.#width;
   }
@@ -36,7 +36,7 @@ class SpanMarks {
     return market < this.#columns.length && this.#columns[market] >= 0;
   }
 
-  /** Notes that a mark of the market is asked for; true if it is the first one. */
+  /** Notes that a mark of the market is needed; true if it is the first mark. */
   noteFirst(market: number): boolean {
     while (this.#columns.length <= market) this.#columns.push(NO_COLUMN);
     const isFirst = this.#columns[market] === NO_COLUMN;
@@ -79,7 +79,7 @@ export interface MarkReader {
 export class MarkCache {
   readonly #reader: MarkReader;
   readonly #spans = new Map<number, SpanMarks>();
-  /** The columns that all spans together have room for. */
+  /** The number of columns for which the spans have allocated memory. */
   #width = 0;
   /** The span that was used last. */
   #lastSpan = -1;

@@ -27,9 +27,9 @@ interface LoadedAccount {
   /** Reads the pack that holds the version at `foundAt`; undefined if there was no account. */
   reader: VersionReader | undefined;
   foundAt: number;
-  /** Where the archive ended when the pack was read: the pack may lack later versions. */
+  /** The end of the archive when the pack was read. The pack may lack later versions. */
   knownUntil: number;
-  /** Where that pack begins. */
+  /** The first height of that pack. */
   packStart: number;
   /** The next pack; undefined until it is needed, null if there is none. */
   nextPack: VersionReader | null | undefined;
@@ -40,7 +40,7 @@ interface LoadedAccount {
 export const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 /**
- * The tables that rows are loaded into. They are used again, since allocating them takes longer than an
+ * The tables into which rows are loaded. They are reused, because allocating new tables takes longer than an
  * answer.
  */
 class PooledTables {
@@ -74,7 +74,7 @@ export class PastState implements PastView {
   readonly #pooled: PooledTables;
   /** The state at the height, with everything that was loaded. */
   #state: State;
-  /** By market, the height whose mark was loaded last. */
+  /** The height whose mark was loaded last, by market. */
   readonly #markHeights: number[] = [];
   readonly #accounts: LoadedAccount[] = [];
 
@@ -154,7 +154,7 @@ export class PastState implements PastView {
     this.#putVersion(account, reader);
   }
 
-  /** The rows are those of an earlier height: reads on from there. */
+  /** Continues reading from the earlier height of the rows. */
   #advance(account: LoadedAccount): void {
     const { knownUntil, reader } = account;
     const { height } = this.#state;

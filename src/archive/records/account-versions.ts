@@ -1,5 +1,5 @@
 /**
- * The versions of an account: what its rows held after each block that changed them.
+ * The versions of an account: the contents of its rows after each block that changed the rows.
  *
  * Consecutive versions are packed together. The first of a pack is written as its difference from an
  * account of zeros, each later one as its difference from the one before: a fill takes about 25 bytes.
@@ -15,9 +15,9 @@ export const AMOUNT = {
   cash: 0,
   orderMargin: 1,
   collateral: 2,
-  /** When the account was last read as a whole; 0 if it never was. */
+  /** The time of the last complete read of the account; 0 if it was never read. */
   readTime: 3,
-  /** Transfers in less transfers out, and what the account was worth when its history begins. */
+  /** Transfers in minus transfers out, plus the value of the account at the start of its history. */
   netTransfers: 4,
   /** Size times price of all fills. */
   volume: 5,

@@ -1,4 +1,4 @@
-/** Which heights an archive holds, and of which ledger. */
+/** The heights that an archive has, and the ledger to which they belong. */
 
 import type { ChainPoint } from '../../ledger/ledger.ts';
 import type { ArchiveTables } from './archive-tables.ts';
@@ -17,9 +17,9 @@ export interface ArchiveRange {
   readonly firstImage?: number;
   readonly head: ChainPoint;
   /**
-   * Heights that are missing in between, from and to inclusive: they were pruned before they were archived.
-   * After each follows an image of the state, whose block was not seen either; a gap may be nothing else,
-   * and then ends before it begins.
+   * The gaps: ranges of heights, both ends included, that were pruned before they were archived. An image of the
+   * state follows each gap. The block of the image was not seen either. If only that block is missing, the end of
+   * the gap is below its start.
    */
   readonly gaps: readonly (readonly [from: number, to: number])[];
 }
@@ -50,7 +50,7 @@ export function isInRange({ first, head, gaps }: ArchiveRange, height: number): 
 }
 
 /**
- * Whether the archive has an image of the whole state at a height instead of the changes of its block.
+ * True if the archive has an image of the whole state at a height instead of the changes of the block.
  */
 export function isImage(
   { first, firstImage = first, gaps }: ArchiveRange,
@@ -60,7 +60,7 @@ export function isImage(
   return gaps.some(([, to]) => height === to + 1);
 }
 
-/** Whether the events of all blocks after one height, up to another, were seen. */
+/** True if the archive has seen the events of all blocks after one height, up to another height. */
 export function hasSeen({ gaps }: ArchiveRange, after: number, to: number): boolean {
   return !gaps.some(([first, last]) => first <= to && last + 1 > after);
 }

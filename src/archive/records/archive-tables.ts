@@ -8,7 +8,7 @@ import { LmdbFolder, readFileId } from '../../ledger/embedded/lmdb-environment.t
 import { checkSpace } from '../../ledger/embedded/lmdb-space.ts';
 import { LedgerError } from '../../ledger/ledger.ts';
 
-/** Its name in error messages. */
+/** The name of the archive in error messages. */
 const LABEL = 'the archive';
 const FORMAT = '1';
 
@@ -17,11 +17,11 @@ type RecordTable<K extends Buffer | string | number> = Database<Buffer, K>;
 export interface ArchiveTables {
   /** The range (ledger, heights, gaps), the format, and who writes. */
   readonly meta: RecordTable<string>;
-  /** By span. */
+  /** The times of blocks, by span. */
   readonly times: RecordTable<number>;
-  /** By span and market. */
+  /** The marks, by span and market. */
   readonly marks: RecordTable<Buffer>;
-  /** By address: its row in the state, and the dexes on which it has an account. */
+  /** The row of each address in the state, and the dexes on which the address has an account. */
   readonly addresses: RecordTable<Buffer>;
   /** Packs of account versions, by address row, dex and the height of the first version. */
   readonly accounts: RecordTable<Buffer>;
@@ -35,7 +35,7 @@ export interface ArchiveFolder {
   readonly tables: ArchiveTables;
   /** False if the file was removed or replaced. */
   isInPlace(): boolean;
-  /** From now on reads see what was committed last. */
+  /** Later reads see the last committed transaction. */
   refresh(): void;
   /** Writes in one transaction; throws first if the disk has less room than this. */
   transact(bytes: number, change: () => void): Promise<void>;
@@ -46,7 +46,7 @@ export function archiveFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'archive');
 }
 
-/** Whether there is an archive, be it whole or not. */
+/** True if there is an archive, complete or not. */
 export function hasArchive(dataDirectory: string): boolean {
   return readFileId(archiveFolder(dataDirectory)) !== '';
 }
@@ -87,7 +87,7 @@ export async function openArchiveFolder(
   };
 }
 
-/** Pages of the trees, which also the smallest change may have to copy. */
+/** Room for the pages of the trees that even the smallest change may copy. */
 const CHANGE_BYTES_MIN = 65_536;
 
 function requireSpace(folder: string, tables: ArchiveTables, bytes: number): void {

@@ -1,4 +1,4 @@
-/** What to do about an archive with a damaged record: it is derived from the ledger, and is built again. */
+/** Advice for an archive with a damaged record: delete the archive, and build it again from the ledger. */
 
 import { LedgerError } from '../../ledger/ledger.ts';
 import { archiveFolder } from './archive-tables.ts';
@@ -16,7 +16,7 @@ export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promi
   }
 }
 
-/** LMDB notices some damage to its pages. These are the beginnings of its errors. */
+/** The starts of the errors in which LMDB reports damaged pages. */
 const DRIVER_ERROR = /^MDB_(?:BAD_TXN|CORRUPTED|INCOMPATIBLE|INVALID|PAGE_NOTFOUND|PANIC)/;
 
 function isDamage(error: unknown): error is Error {

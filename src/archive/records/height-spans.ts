@@ -1,6 +1,6 @@
 /**
- * Marks and times, which nearly every block changes, are kept by spans of 256 heights: a height's place
- * follows from its number, so that nothing has to be searched for.
+ * Nearly every block changes marks and times, so they are stored in spans of 256 heights. The place of a height
+ * follows from its number, so that no search is needed.
  */
 
 import { allocateRecord, checkRecord, DamagedRecord, seal } from './record-encoding.ts';

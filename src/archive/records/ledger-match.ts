@@ -1,5 +1,5 @@
 /**
- * Whether an archive belongs to a ledger: the last block of the archive must be a block of the ledger.
+ * Checks that an archive belongs to a ledger: the last block of the archive must be a block of the ledger.
  * Two ledgers may share their first blocks, and therefore their id.
  */
 
@@ -49,7 +49,7 @@ export async function requireOwnArchive(
   throw refuse({ reason, isBeyond: false }, data);
 }
 
-/** From a snapshot, since the first block is gone; undefined if none of them is usable. */
+/** Reads the id from a snapshot, because the first block was pruned; undefined without a usable snapshot. */
 async function readLedgerName({
   ledger,
   snapshots,
@@ -71,7 +71,7 @@ function refuse(fault: EndFault, data: string): LedgerError {
   );
 }
 
-/** Without the path of the folder, which clients must not see. */
+/** The message does not have the path of the folder, because clients must not see the path. */
 export function describeEndFault({ reason }: EndFault): string {
   return `it is not of this ledger: ${reason}`;
 }

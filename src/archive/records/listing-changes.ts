@@ -30,23 +30,23 @@ import type { StateView } from '../../state/state.ts';
 import type { ArchiveTables } from './archive-tables.ts';
 import { DamagedRecord, packJson, unpackJson } from './record-encoding.ts';
 
-/** What a block has changed; absent members are as before. */
+/** The changes of a block. Absent members have not changed. */
 interface ListingChange {
   dexes?: readonly Dex[];
   /** Index and terms of new and changed markets. */
   markets?: readonly (readonly [index: number, terms: MarketTerms])[];
-  /** New margin tables of single positions, and how many such tables there were before. */
+  /** New margin tables of single positions, and the count of these tables before. */
   tierTables?: { readonly after: number; readonly added: readonly (readonly TierTerms[])[] };
   auction?: { recorded: DescribedAuction };
   isPartial?: boolean;
   universes?: DescribedUniverses;
-  /** By address. */
+  /** The modes that the block has set, by address. */
   modes?: readonly (readonly [address: string, mode: string])[];
 }
 
 export interface KeptListing {
   readonly height: number;
-  /** Its mark prices are not the marks at the height. */
+  /** The mark prices of this state are not the marks at the height. */
   readonly markets: MarketBook;
   readonly auction: RecordedAuction;
   readonly isPartial: boolean;
@@ -121,7 +121,7 @@ export class KeptListings {
   /** The tables of all heights: a number means the same table at every height. */
   readonly #tierTables = new TierTables();
   readonly #listings: KeptListing[];
-  /** By address, each height at which its mode has changed, in order. */
+  /** The heights at which the mode of an address has changed, in order, by address. */
   readonly #modes = new Map<string, KeptMode[]>();
 
   constructor(tables: ArchiveTables) {
@@ -162,7 +162,7 @@ export class KeptListings {
     return this.#listings[this.#listings.length - 1];
   }
 
-  /** The listing that held at a height. */
+  /** The listing that was valid at a height. */
   at(height: number): KeptListing {
     let low = 0;
     let high = this.#listings.length - 1;

@@ -1,4 +1,4 @@
-/** Who writes an archive: the process that took it over last. */
+/** Decides which process writes an archive: the process that took it over last. */
 
 import { randomUUID } from 'node:crypto';
 import { LedgerError } from '../../ledger/ledger.ts';
@@ -31,7 +31,7 @@ export function requireArchiveOwner(tables: ArchiveTables, owner: OwnerEntry): v
 }
 
 /**
- * Whether the process that took the archive over last is still running. A process of another container
+ * True if the process that took the archive over last is still running. A process of another container
  * cannot be checked, but it has the archive open, and opening the archive then fails.
  */
 export async function hasRunningArchiver(data: string): Promise<boolean> {

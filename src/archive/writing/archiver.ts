@@ -58,7 +58,7 @@ export interface ArchiverParts {
   readonly owner: OwnerEntry;
   /** A replica at the end of the archive, or at any height if the archive is empty. */
   readonly replica: Replica;
-  /** What the archive holds; undefined if it is empty. */
+  /** The heights of the archive; undefined if the archive is empty. */
   readonly range: ArchiveRange | undefined;
 }
 
@@ -68,10 +68,10 @@ export class Archiver {
   readonly #replica: Replica;
   readonly #owner: OwnerEntry;
   #range: ArchiveRange | undefined;
-  /** The first height of an archive that is empty so far. */
+  /** The first height, as long as the archive is empty. */
   readonly #start: number;
   readonly #packs = new Map<number, OpenPack>();
-  /** How many of them have changed since the last flush. */
+  /** The number of packs that have changed since the last flush. */
   #accountsPending = 0;
   readonly #puts: Put[] = [];
   #span = -1;
@@ -267,7 +267,7 @@ export class Archiver {
     }
   }
 
-  /** The oldest go first. */
+  /** Drops the oldest packs first. */
   #forgetPacks(): void {
     for (const number of this.#packs.keys()) {
       if (this.#packs.size <= PACKS_KEPT_MAX) return;

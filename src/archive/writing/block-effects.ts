@@ -16,7 +16,7 @@ import { type ChangeCause, causeBit } from '../records/account-versions.ts';
 import type { AccountId } from '../records/archive-tables.ts';
 import { ARCHIVED_CELLS, PositionCells, readCells } from '../records/position-cells.ts';
 
-/** What a block's events did to an account. */
+/** The effects of the events of a block on an account. */
 export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
@@ -45,7 +45,7 @@ export function numberAccount(addressRow: number, dexIndex: number): number {
 /** Watches a block being applied. */
 export class BlockEffects implements EventWatcher {
   readonly #state: StateView;
-  /** By account number. */
+  /** The effects, by account number. */
   readonly accounts = new Map<number, AccountEffect>();
   /** The rows of users whose delegations may have changed. */
   readonly delegators = new Set<number>();
@@ -56,7 +56,7 @@ export class BlockEffects implements EventWatcher {
     this.#state = state;
   }
 
-  /** Of all events, only these two may name a position without changing it. */
+  /** Only these two events may name a position without changing it. */
   before({ type, fields }: Event): void {
     if (type === 'account') {
       const dexIndex = this.#state.markets.findDex(fields.dex);

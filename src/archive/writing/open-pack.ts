@@ -21,7 +21,7 @@ import { type AccountEffect, causesOf } from './block-effects.ts';
 /** A pack that has reached this size is complete. A reader reads half of a pack on average. */
 const PACK_BYTES = 1024;
 
-/** The same object is used for every change. */
+/** One object, which is reused for every change. */
 const change = new VersionChange();
 
 export class OpenPack {
@@ -131,7 +131,7 @@ function openingTransfers(state: StateView, account: number, effect: AccountEffe
   return accountFigures(state, account).summary.accountValue;
 }
 
-/** The account's rows as a version, without what only events say. */
+/** The rows of the account as a version, without the sums, which only events change. */
 export function versionOf(state: StateView, account: number): AccountVersion {
   const version = new AccountVersion();
   version.height = state.height;

@@ -21,16 +21,16 @@ import { rebuildReplica } from './rebuilt-replica.ts';
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
 /**
- * The same while the archive catches up, which shows in large batches of blocks. No question needs
- * these blocks soon, and each flush writes the newest pack of every account that has changed.
+ * The same limit while the archive catches up, which large batches of blocks show. No question needs these blocks
+ * soon, and each flush writes the newest pack of every account that has changed.
  */
 const CATCH_UP_FLUSH_MS = 10_000;
 const CATCH_UP_BLOCKS = 64;
 /** After blocks of so many bytes, their changes are written at once. */
 const FLUSH_BYTES = 32 << 20;
 /**
- * The same for changed accounts: a funding event names an account in 70 bytes, and the account's pack
- * takes 30 times as much.
+ * The same limit for changed accounts. A funding event names an account in 70 bytes, but the pack of the account
+ * takes 30 times as many bytes.
  */
 const FLUSH_ACCOUNTS = 20_000;
 /** How often the archive looks for old versions to remove. */
@@ -173,7 +173,7 @@ class ArchiveUpdater {
     return new Archiver({ folder: this.#folder, owner: this.#owner, replica, range });
   }
 
-  /** An archive with such heights cannot be built again completely once it is deleted. */
+  /** After such an archive is deleted, these heights cannot be built again. */
   async #warnOfUnreplayable(range: ArchiveRange): Promise<void> {
     const { storage, warn } = this.#options;
     const unreplayable = describeUnreplayable(range, await storage.ledger.base());

@@ -5,7 +5,7 @@
 
 import type { ArchiveAnswer } from '../../info/archive/archive-answer.ts';
 import type { HistoryRange, HistoryView } from '../../info/archive/history-view.ts';
-import { NO_ARCHIVE, type Present } from '../../info/archive/resolve-moment.ts';
+import { NO_ARCHIVE, type Present } from '../../info/archive/moment-height.ts';
 import type { ArchiveQuestion } from '../../info/question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { Slice, SliceLoop } from '../../timing/slices.ts';

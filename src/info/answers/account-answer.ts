@@ -19,7 +19,7 @@ import type { StateView } from '../../state/state.ts';
 import { ACCOUNT_DEX } from '../../state/tables/columns.ts';
 import { type AnswerWriter, fixedText } from '../writing/answer-writer.ts';
 
-/** More than an account without its positions takes, or one position and what ends the account. */
+/** More bytes than an account without positions takes, or than a position and the end of the account take. */
 const ACCOUNT_BYTES_MAX = 2048;
 
 // Coins and dexes need no JSON escapes: events allow only letters, digits and colons in them.
@@ -79,7 +79,7 @@ export function writeAccount(out: AnswerWriter, state: StateView, row: number): 
   writeLines(out, universe === undefined ? lines : orderLines(lines, universe), state.time);
 }
 
-/** In the order of the universe, which is seldom another than that of the ledger's markets. */
+/** Sorts in the order of the universe, which is nearly always the order of the ledger's markets. */
 function orderLines(account: AccountLines, universe: Universe): AccountLines {
   const used = account.positions.slice(0, account.positionCount);
   const positions = sortByPlace(universe, used, ({ market }) => market.coin);
@@ -93,7 +93,7 @@ function exactLines(account: AccountFigures): AccountLines {
   return { ...totals, positions, positionCount: positions.length };
 }
 
-/** A class: objects that are spread into others are many times slower to write, and to read. */
+/** A class, because objects that are spread into others are many times slower to write and to read. */
 class ExactLine implements PositionLine {
   readonly market: Market;
   readonly size: number;
@@ -168,7 +168,7 @@ function writeSummary(out: AnswerWriter, summary: MarginSummary): void {
   out.units(summary.totalMarginUsed, USD_DECIMALS);
 }
 
-/** Starts with the value of `coin`; its key is already written. */
+/** Starts with the value of `coin`, because the key is already written. */
 function writePosition(out: AnswerWriter, position: PositionLine): void {
   const { market } = position;
   out.text(market.coin);
@@ -199,7 +199,7 @@ function writePosition(out: AnswerWriter, position: PositionLine): void {
   out.fixed(POSITION_END_TEXT);
 }
 
-/** The price, or null, and the key that follows it. */
+/** Writes the price, or null, and the next key. */
 function writeLiquidation(out: AnswerWriter, position: PositionLine): void {
   const { liquidationWhole, liquidationFraction } = position;
   if (liquidationWhole < 0) {

@@ -13,7 +13,7 @@ import { requireDex } from '../fields/dex-field.ts';
 import type { AnswerFormat } from '../fields/format-field.ts';
 import { AnswerWriter, writtenText } from '../writing/answer-writer.ts';
 
-/** The columns of a row, in their order; what follows the time are amounts. */
+/** The columns of a row, in their order. The columns after the time are amounts. */
 export const COLUMNS = [
   ...['height', 'time', 'accountValue', 'totalNtlPos', 'totalMarginUsed', 'withdrawable'],
   ...['unrealizedPnl', 'cumFunding', 'netTransfers'],
@@ -23,16 +23,16 @@ export const SERIES_AMOUNTS = COLUMNS.length - 2;
 
 /** A row of a series. */
 export interface SeriesRow {
-  /** Undefined, as the amounts, in a gap and where a partial ledger does not know the account. */
+  /** Undefined, like the amounts, in a gap, or if a partial ledger does not know the account. */
   readonly height: number | undefined;
   readonly time: number;
   readonly amounts: readonly Exact[] | undefined;
 }
 
-/** Room for a row: more than its longest amounts take. */
+/** More bytes than the longest row takes. */
 const SERIES_ROW_BYTES = 1024;
 
-/** Writes each row as it comes, so that nothing long is left to do at the end. */
+/** Writes each row at once, so that the end of the answer takes no long work. */
 export class SeriesWriter {
   readonly #format: AnswerFormat;
   readonly #out = new AnswerWriter();
@@ -77,7 +77,7 @@ function writeJsonRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): 
 const NO_AMOUNTS_JSON = ',null'.repeat(SERIES_AMOUNTS);
 const NO_AMOUNTS_CSV = ','.repeat(SERIES_AMOUNTS);
 
-/** Lines end as the standard for CSV has it. */
+/** The end of a line in the CSV standard, RFC 4180. */
 function writeCsvRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
   out.reserve(SERIES_ROW_BYTES);
   out.text(`${height ?? ''},`);
@@ -94,7 +94,7 @@ export function formatCsvRow(row: SeriesRow): string {
   return writtenText((out) => writeCsvRow(out, row));
 }
 
-/** A dex may be younger than the start of the range, and keeps its index. */
+/** Finds the dex at the end of the range, because it may be younger than the start. Its index never changes. */
 export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: string): number {
   const height = history.heightAt(to) ?? history.range().first;
   const past = history.at(height);
@@ -133,7 +133,7 @@ export class AccountSeries {
     return this.#past;
   }
 
-  /** No further row is asked for. */
+  /** Call this after the last row. */
   release(): void {
     this.#past?.release();
     this.#past = undefined;
@@ -160,7 +160,7 @@ export class AccountSeries {
   }
 }
 
-/** What the account has paid in all its positions, closed ones included. */
+/** The funding that the account has paid in all its positions, including closed positions. */
 function sumFunding({ accounts, positions }: StateView, account: number): Exact {
   let sum: Exact = 0;
   let row = accounts.get(account, column.FIRST_POSITION);

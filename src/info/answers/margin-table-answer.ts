@@ -8,8 +8,8 @@ import type { Market } from '../../state/markets/markets.ts';
 const TIERED_TABLES_FROM = 1001;
 
 /**
- * The id of a table with one tier is that tier's maximum leverage, as clients expect. The id of one
- * with several depends on the market's index only, so that it never changes its meaning.
+ * The id of a table with one tier is the maximum leverage of the tier, as clients expect. The id of a table with
+ * several tiers depends on the index of the market only, so that an id always means the same table.
  */
 export function marginTableId(market: Market, marketIndex: number): number {
   return market.tiers.length === 1 ? market.tiers[0].maxLeverage : TIERED_TABLES_FROM + marketIndex;

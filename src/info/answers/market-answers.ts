@@ -1,7 +1,7 @@
 /**
- * The markets of a dex and their prices. A ledger that follows another server has that server's own lists.
- * The ledger holds no other figures (volumes, funding rates, oracle prices): of a followed server they are
- * null, else null where the interface allows null, and zero elsewhere.
+ * The markets of a dex and their prices. A ledger that follows another server has the lists of that server.
+ * The ledger has no other figures, such as volumes, funding rates and oracle prices. On a ledger that follows
+ * another server, these figures are null. On other ledgers they are null if the interface allows null, or zero.
  */
 
 import { formatUnits } from '../../exact/decimal.ts';
@@ -23,7 +23,7 @@ export function marketPlaces(state: StateView, dexIndex: number): readonly (numb
   });
 }
 
-/** The index of a dex, or a RequestError; on a partial ledger also if no market of it was read. */
+/** The index of a dex. Throws a RequestError if the dex is unknown, or if a partial ledger has none of its markets. */
 export function requireMarkets(state: StateView, dex: string): number {
   const dexIndex = requireDex(state, dex);
   if (!state.isPartial || state.universes.byDex.has(dexIndex)) return dexIndex;
@@ -36,7 +36,7 @@ export function formatMarkPrice({ markets }: StateView, marketIndex: number): st
   return formatUnits(markets.markPrice(marketIndex), priceDecimals);
 }
 
-/** The followed server's own answer, or what the ledger knows of its markets. */
+/** The answer of the followed server, or without one the markets of the ledger. */
 export function formatMeta(state: StateView, dexIndex: number): string {
   const universe = state.universes.byDex.get(dexIndex);
   return universe === undefined ? formatOwnMeta(state, dexIndex) : toAscii(universe.text);
@@ -71,7 +71,7 @@ export function formatContexts(state: StateView, dexIndex: number): string {
   return `[${contexts.join(',')}]`;
 }
 
-/** What the ledger does not know of a followed server is null: the server has it. */
+/** The figures that the ledger lacks are null, because the followed server has them. */
 function formatFollowedContext(markPrice: string): string {
   return (
     '{"funding":null,"openInterest":null,"prevDayPx":null,"dayNtlVlm":null,"premium":null' +

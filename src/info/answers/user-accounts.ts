@@ -23,13 +23,13 @@ export function listAccounts(state: StateView, addressRow: number): number[] {
   return rows;
 }
 
-/** What accounts are answered from. */
+/** The sources of an answer about accounts. */
 export interface AccountSources {
   readonly state: StateView;
   readonly upstream: UpstreamAnswers | undefined;
 }
 
-/** The user's account on a dex, or those on all dexes if it is undefined. */
+/** The account of a user on a dex, or the accounts on all dexes if `dexIndex` is undefined. */
 export function accountsOf(
   state: StateView,
   user: Address,
@@ -47,7 +47,7 @@ export function areAccountsKnown(
   return accountsOf(state, user, dexIndex).every((account) => isSubjectKnown(state, account));
 }
 
-/** Of the user's account on a dex, or of those on all dexes if it is undefined. */
+/** The height of the last change of the same accounts. */
 export function accountsChangedAt(
   state: StateView,
   user: Address,
@@ -65,7 +65,7 @@ export function accountsChangedAt(
   return changedAt;
 }
 
-/** Bounds the dex or user before an account. `writeAccount` leaves this much reserved. */
+/** The most bytes that a dex or user before an account takes. `writeAccount` leaves this number reserved. */
 export const NAME_BYTES_MAX = 64;
 
 const LIST = fixedText('[');
@@ -92,7 +92,7 @@ export function writeAllDexes(out: AnswerWriter, sources: AccountSources, user: 
   out.fixed(LIST_END);
 }
 
-/** Writes the exchange's own answer about an account; false if there is none. */
+/** Writes the exchange's own answer about an account; returns false if there is no such answer. */
 export function writeUpstreamAnswer(
   out: AnswerWriter,
   { upstream }: AccountSources,

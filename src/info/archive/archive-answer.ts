@@ -3,10 +3,10 @@
 import type { AnswerFormat } from '../fields/format-field.ts';
 
 export interface ArchiveAnswer {
-  /** Bytes if it is long. */
+  /** A long body is bytes, other bodies are text. */
   readonly body: string | Buffer;
   readonly format: AnswerFormat;
-  /** The position that the answer is of, or ends with. */
+  /** The height of the answer; for a time range, the last height. */
   readonly height: number;
   readonly time: number;
   /** True if the same question will always have this answer. */
@@ -16,7 +16,7 @@ export interface ArchiveAnswer {
 }
 
 /**
- * Yields where work may pause: the surcharge, in weight units, for the work since the last pause. It adds
- * to the weight of the question, which covers what is known before the work starts.
+ * The computation of an answer. It yields at each place where the work may pause, and yields the surcharge for
+ * the work since the last pause, in weight units. The surcharge is added to the weight of the question.
  */
 export type ArchiveSteps = Generator<number, ArchiveAnswer, void>;

@@ -1,4 +1,4 @@
-/** A history as it was when it ended with an earlier height. */
+/** A view of a history that ends at an earlier height. */
 
 import type { Address } from '../../exact/address.ts';
 import type {

@@ -1,31 +1,31 @@
-/** The past, as questions see it; the archive implements it. */
+/** The interface through which questions read the past. The archive implements it. */
 
 import type { Address } from '../../exact/address.ts';
 import type { Exact } from '../../exact/decimal.ts';
 import type { StateView } from '../../state/state.ts';
 import type { QuestionSubject } from '../question-subject.ts';
 
-/** The heights that are kept, and the first and the last time of their blocks; a time of 0 is none. */
+/** The heights that the archive has, and the first and the last time of their blocks. */
 export interface HistoryRange {
   readonly first: number;
   readonly firstTime: number;
   readonly last: number;
   readonly lastTime: number;
-  /** In words, for refusals: "heights 1 to 500". */
+  /** The heights in words, for refusals: "heights 1 to 500". */
   readonly text: string;
 }
 
-/** What has been read so far, for all questions: what one of them read is the difference. */
+/** Counters of all reads. The reads of one question are the difference between two values of a counter. */
 export interface ArchiveReads {
-  /** Marks of open positions, each time that they were valued, and of markets. */
+  /** Mark prices: one for each market that was read, and one for each open position whenever it was valued. */
   readonly marks: number;
-  /** A block's changes of an account and of its positions, each one counted. */
+  /** Changes of accounts and positions. */
   readonly changes: number;
 }
 
-/** What only the account's events tell. */
+/** Sums over the events of an account, which its state does not have. */
 export interface AccountSums {
-  /** Transfers in less transfers out, and what the account was worth when its history begins. */
+  /** Transfers in minus transfers out, plus the value of the account at the start of its history. */
   readonly netTransfers: Exact;
   /** Size times price of all fills. */
   readonly volume: Exact;
@@ -35,15 +35,15 @@ export interface AccountSums {
 export interface PastView {
   readonly state: StateView;
   load(subject: QuestionSubject): void;
-  /** Loads the mark prices of all markets, not only of those in which loaded accounts are open. */
+  /** Loads the mark prices of all markets. Without this call, only markets of open positions have mark prices. */
   loadMarks(): void;
-  /** The state is no longer used, so that its tables may be used again. */
+  /** Ends the use of the state, so that another question can reuse its tables. */
   release(): void;
-  /** Takes the mark prices of another height for the loaded accounts; their rows stay. */
+  /** Loads the mark prices of another height for the loaded accounts, and leaves the accounts as they are. */
   revalueAt(height: number): void;
-  /** Goes on to a later height, with the same accounts; delegations stay those of the first one. */
+  /** Moves the loaded accounts to a later height. Delegations are not moved. */
   moveTo(height: number): void;
-  /** Of a loaded account; zeros if it did not exist. */
+  /** The sums of a loaded account; zeros if the account did not exist. */
   sumsOf(user: Address, dexIndex: number): AccountSums;
 }
 
@@ -55,7 +55,7 @@ export interface PositionChange {
   readonly isIsolated: boolean;
   readonly leverage: number;
   readonly fundingSinceOpen: number;
-  /** The types of the events that changed it. */
+  /** The types of the events that changed the position. */
   readonly causes: readonly string[];
 }
 
@@ -66,27 +66,27 @@ export interface ReducedPosition {
   readonly after: number;
 }
 
-/** All such positions of an account in a block. */
+/** All closed, smaller or turned positions of an account in a block. */
 export interface Reduction {
   readonly height: number;
   readonly positions: readonly ReducedPosition[];
 }
 
 export interface HistoryView {
-  /** The name of the ledger that it is of. */
+  /** The id of the ledger whose past this is. */
   readonly ledgerId: string;
   readonly reads: ArchiveReads;
   range(): HistoryRange;
   holds(height: number): boolean;
-  /** Whether the events of all blocks after one height, up to another, were seen. */
+  /** True if the archive has seen all events after the height `after`, up to the height `to`. */
   hasSeen(after: number, to: number): boolean;
-  /** The last height whose block is not later; undefined if even the first one is. */
+  /** The last height whose block is not later than the time; undefined if the first block is later. */
   heightAt(time: number): number | undefined;
   timeOf(height: number): number;
   /** A market's mark price at a height. */
   markOf(market: number, height: number): number;
   at(height: number): PastView;
-  /** Of an account after a height, or before the first one that is kept; zeros if it did not exist. */
+  /** The sums of an account after a height of the archive, or before its first height; zeros without the account. */
   sumsAt(
     account: { readonly user: Address; readonly dexIndex: number },
     height: number,
@@ -94,15 +94,15 @@ export interface HistoryView {
   /** The dexes, by index, on which the user has ever had an account. */
   dexesOf(user: Address): readonly number[];
   /**
-   * The changes of a position in blocks from one height to another, in order. Undefined for each change of
-   * the account that did not concern the position: there may be many, and work may pause there.
+   * The changes of a position in the blocks of these heights, in order. Other changes of the account are
+   * undefined: there may be many, and the work may pause after each of them.
    */
   positionChanges(
     account: { readonly user: Address; readonly dexIndex: number },
     market: number,
     heights: { readonly from: number; readonly to: number },
   ): Iterable<PositionChange | undefined>;
-  /** The blocks of these heights that made positions smaller; undefined as above. */
+  /** The blocks of these heights that made positions smaller, and undefined for the other changes. */
   reductions(
     account: { readonly user: Address; readonly dexIndex: number },
     heights: { readonly from: number; readonly to: number },

@@ -1,7 +1,7 @@
 /**
- * What an answer from the archive weighs. Each thing that it reads has a share; where the shares sum up to
- * more than the base weight, the rest is the surcharge. It is yielded as the work goes on, so that a key
- * with nothing left is refused before the rest is done.
+ * The weight of an answer from the archive. Every read from the archive has a share of weight. If the sum of the
+ * shares is higher than the base weight, the difference is the surcharge. The surcharge is charged while the work
+ * goes on, so that a key without budget is refused before the work is complete.
  */
 
 import type { ArchiveReads, HistoryView } from './history-view.ts';
@@ -17,7 +17,7 @@ export const WEIGHT_SHARES = {
 } as const;
 
 /**
- * What has a share, in words.
+ * The reads that have a share, in words.
  *
  * @internal Exported for the test that compares it with the documents.
  */
@@ -56,7 +56,7 @@ function weigh({ marks, changes }: ArchiveReads): number {
   return marks * WEIGHT_SHARES.mark + changes * WEIGHT_SHARES.change;
 }
 
-/** The same answer; each step yields what it adds to the weight, beyond the base weight. */
+/** The same answer. Each step yields how much the step adds to the weight, above the base weight. */
 export function* withSurcharge<T>(
   { reads }: Pick<HistoryView, 'reads'>,
   baseWeight: number,
@@ -66,7 +66,7 @@ export function* withSurcharge<T>(
   let charged = baseWeight;
   try {
     for (;;) {
-      // Others read from the archive as well, between the steps.
+      // Other questions read from the archive between the steps, and count in `reads`.
       const before = weigh(reads);
       const step = steps.next();
       shares += weigh(reads) - before + (step.done === true ? 0 : step.value);
@@ -76,7 +76,7 @@ export function* withSurcharge<T>(
       if (step.done === true) return step.value;
     }
   } finally {
-    // The rows that were loaded are given back, also if nobody wants the rest.
+    // Release the loaded rows, also if the answer was cancelled.
     steps.return(undefined as T);
   }
 }

@@ -3,17 +3,17 @@
 import { wholeField } from '../fields/whole-number-field.ts';
 import { RequestError, wrongValue } from '../request-error.ts';
 import type { HistoryView } from './history-view.ts';
-import { isBeforeGap } from './resolve-moment.ts';
+import { isBeforeGap } from './moment-height.ts';
 
 export const POINTS_MAX = 5_000;
-/** Points of a series whose step is not given. */
+/** The number of points in a series without a step. */
 const POINTS_DEFAULT = 500;
-/** Where the ledger has no block for longer than this, and longer than a step, it has a gap. */
+/** The ledger has a gap where it has no block for longer than this, and for longer than a step. */
 const GAP_MS = 60_000;
-/** Not given: the end of what is kept. */
+/** The value of an absent `from` or `to`: the first or the last time of the archive. */
 const OPEN = -1;
 
-/** A time that is not given is the end of what is kept. */
+/** An absent time is the first or the last time of the archive. */
 interface GivenTimeRange {
   readonly from: number | undefined;
   readonly to: number | undefined;
@@ -21,17 +21,19 @@ interface GivenTimeRange {
 
 export const timeRangeFields = {
   from: {
-    ...wholeField('the first time, in milliseconds; by default the first that is kept'),
+    ...wholeField('the first time, in milliseconds; by default the first time of the archive'),
     fallback: OPEN,
   },
   to: {
-    ...wholeField('the last time, in milliseconds; by default the last that is kept'),
+    ...wholeField('the last time, in milliseconds; by default the last time of the archive'),
     fallback: OPEN,
   },
 };
 
 export const stepField = {
-  ...wholeField('milliseconds between two points; by default a 500th of the time', { from: 1 }),
+  ...wholeField('milliseconds between two points; by default a 500th of the time range', {
+    from: 1,
+  }),
   fallback: OPEN,
 };
 
@@ -41,13 +43,13 @@ interface TimeLimits {
 }
 
 export interface TimeRange extends TimeLimits {
-  /** The first time as it was asked for; 0 if it was not. Blocks may have times before what is kept: 0. */
+  /** The value of the field `from`; 0 if the field is absent. */
   readonly since: number;
-  /** True if no later block can add to it. */
+  /** True if no later block can be in the range. */
   readonly isFixed: boolean;
 }
 
-/** The times from and to, cut to what is kept. */
+/** The times from and to, limited to the times of the archive. */
 export function readTimeRange(
   history: HistoryView,
   { from = OPEN, to = OPEN }: GivenTimeRange,
@@ -61,7 +63,7 @@ export function readTimeRange(
   const isFixed = !isOpenEnd(to, history);
   const end = to === OPEN ? lastTime : Math.min(to, lastTime);
   if (end >= firstTime) return { from: Math.max(since, firstTime), to: end, since, isFixed };
-  // Before the first time there may be blocks of time 0.
+  // The archive may have blocks of time 0 before its first time.
   const time = history.timeOf(first);
   return { from: Math.max(since, time), to: Math.min(end, time), since, isFixed };
 }
@@ -71,7 +73,7 @@ export function isOpenEnd(to: number, history: HistoryView): boolean {
   return to === OPEN || to >= history.range().lastTime;
 }
 
-/** The first and last height of a time range; none if it ends before what is kept. */
+/** The first and last height of a time range. If the range has no block, `to` is below `from`. */
 export function heightsOf(
   history: HistoryView,
   { since, to }: TimeRange,
@@ -89,12 +91,12 @@ export function readStep({ from, to }: TimeRange, given: number): number {
   throw wrongValue('step', given, expected);
 }
 
-/** How many times a series looks at: it has a point at most of each, but for gaps between them. */
+/** The number of times in a series. Each time has at most one point; gaps between the times are further points. */
 export function countPoints({ from, to }: TimeLimits, step: number): number {
   return from > to ? 0 : Math.ceil((to - from) / step) + 1;
 }
 
-/** A point of a series: a height, or a time at which the ledger has a gap. */
+/** A point of a series: a height, or a time in a gap of the ledger. */
 export interface SeriesPoint {
   /** Undefined in a gap. */
   readonly height: number | undefined;
@@ -102,8 +104,8 @@ export interface SeriesPoint {
 }
 
 /**
- * The points of a time range, each height once; the last one is at its end. A gap that lies between two
- * points is a point as well.
+ * The points of a time range. Each height occurs once, and the last point is at the end of the range. A gap
+ * between two points is a point, too.
  */
 export function* listPoints(
   history: HistoryView,

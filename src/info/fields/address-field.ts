@@ -23,6 +23,6 @@ export const addressField: Field<Address> = {
     return wrongValue(name, value, expectedAddress(value), 'invalid_address');
   },
   format: (address) => `"${formatAddress(address)}"`,
-  // In lower case: equal questions are equal texts.
+  // Addresses are in lower case, so that equal questions are equal texts.
   toUpstream: formatAddress,
 };

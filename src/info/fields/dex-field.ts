@@ -28,12 +28,12 @@ export function requireDex(state: StateView, dex: string): number {
   throw wrongValue('dex', dex, describeDexes(state), 'unknown_dex');
 }
 
-/** A ledger that has followed another server may hold dexes that the server does not list any more. */
+/** A ledger that follows another server may have dexes that the server no longer lists. */
 function isListed({ universes }: StateView, dex: string): boolean {
   return universes.dexes === undefined || universes.dexes.has(dex);
 }
 
-/** The indexes of the dexes in clients' order: that of the server's list, or our own without one. */
+/** The indexes of the dexes in the order of the followed server's list, or in our order without such a list. */
 export function listedDexes({ markets, universes }: StateView): number[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];
   return universes.dexes.names.flatMap((name) =>
@@ -41,7 +41,7 @@ export function listedDexes({ markets, universes }: StateView): number[] {
   );
 }
 
-/** Refuses questions about what a follower has not read yet: an empty list would be made up. */
+/** Refuses questions about a list that a follower has not read yet, because an empty list would be wrong. */
 export function requireLists(state: StateView): void {
   const { isPartial, universes, markets } = state;
   const areListed = universes.dexes !== undefined || markets.dexes.length > 1;
@@ -52,7 +52,7 @@ export function requireLists(state: StateView): void {
 const DEXES_SHOWN_MAX = 20;
 
 function describeDexes(state: StateView): string {
-  // A server's list may name a dex twice, or leave out the first one, which is always there.
+  // The list of a server may name a dex twice, or omit the first dex, which always exists.
   const names = new Set([
     '',
     ...listedDexes(state).map((index) => state.markets.dexes[index].name),

@@ -18,7 +18,7 @@ export interface Field<T> {
   read(name: string, value: unknown): T | RequestError;
   /** The value as JSON text, for fields of types that can be subscribed to. */
   format?(value: T): string;
-  /** The value as the upstream gets it, where that is another one. */
+  /** Converts the value for the upstream, if the upstream expects another value. */
   toUpstream?(value: T): unknown;
   /** True if pushed frames omit the field when it has its fallback, as clients expect. */
   readonly omitsFallback?: boolean;
@@ -42,7 +42,7 @@ export function isRequired({ fallback, isOptional }: Field<unknown>): boolean {
   return fallback === undefined && isOptional !== true;
 }
 
-/** The values of the declared fields, or why they are refused. */
+/** The values of the declared fields, or the refusal of a value. */
 export function readValues<F extends FieldTable>(
   declared: Declaring<F>,
   source: Readonly<Record<string, unknown>>,
@@ -95,7 +95,7 @@ export function readParameters(
   return source;
 }
 
-/** The text of a parameter that may be given once. */
+/** The text of a parameter that may occur once. */
 export function readOne(name: string, texts: readonly string[]): string | RequestError {
   if (texts.length === 1) return texts[0];
   const message = `${name}: got ${texts.length} values in the query, expected one`;

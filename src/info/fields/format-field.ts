@@ -15,7 +15,7 @@ export const formatField: Field<unknown> = {
   read: (_name, value) => value,
 };
 
-/** The format that is asked for, undefined if none is, or why it is refused. */
+/** The requested format, undefined without one, or the refusal of the format. */
 export function readFormat(
   { type, hasCsv }: { readonly type: string; readonly hasCsv: boolean },
   value: unknown,

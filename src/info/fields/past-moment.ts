@@ -1,13 +1,13 @@
 /**
- * The moment that a question is about, if it is not the present: the fields `atHeight` and `atTime`,
- * which every question may have.
+ * The fields `atHeight` and `atTime`, which every question may have. They name a moment of the past; without
+ * them, a question is about the present.
  */
 
 import { describeValue } from '../../events/refusal.ts';
 import { RequestError, wrongValue } from '../request-error.ts';
 import { wholeField } from './whole-number-field.ts';
 
-/** A moment of the past, by one of the two. */
+/** A moment of the past: exactly one of the members is defined. */
 export interface PastMoment {
   readonly height?: number;
   readonly time?: number;
@@ -15,7 +15,9 @@ export interface PastMoment {
 
 export const PAST_MOMENT_FIELDS = {
   atHeight: wholeField('answer as of this height, from the archive', { from: 1 }),
-  atTime: wholeField('answer as of the last block that is not later, in milliseconds'),
+  atTime: wholeField(
+    'answer as of the last block that is not later than this time, in milliseconds',
+  ),
 };
 
 /** Undefined if the question is about the present. */
@@ -25,7 +27,7 @@ export function readMoment(
   const { atHeight, atTime } = source;
   if (atHeight === undefined && atTime === undefined) return undefined;
   if (atHeight !== undefined && atTime !== undefined) {
-    const message = `atTime: got ${describeValue(atTime)} beside atHeight, expected one of the two`;
+    const message = `atTime: got ${describeValue(atTime)} and also atHeight, expected only one of them`;
     return new RequestError('invalid_field', message, 'atTime');
   }
   const name = atHeight === undefined ? 'atTime' : 'atHeight';
@@ -34,7 +36,7 @@ export function readMoment(
   return atHeight === undefined ? { time: value } : { height: value };
 }
 
-/** The fault of a moment where there can be none; undefined if none is given. */
+/** The refusal of a moment in a question that is always about the present; undefined without a moment. */
 export function findMomentFault(
   source: Readonly<Record<string, unknown>>,
   reason: string,

@@ -1,24 +1,24 @@
 /**
- * Fields of a forwarded question that the table of forwarded types does not have. The exchange may know
- * them, so they are passed on unchanged. What cannot be passed on unchanged is refused, never dropped.
+ * Fields of a forwarded question that its type does not declare. The exchange may know these fields, so they are
+ * passed on unchanged. A field that cannot be passed on unchanged is refused, never dropped.
  */
 
 import type { JsonObject } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
 import { RequestError, wrongValue } from '../request-error.ts';
 
-/** In one object. */
+/** The maximum number of unknown fields in an object. */
 const FIELDS_MAX = 16;
-/** Objects and arrays within one another, the field's own value included. */
+/** The maximum depth of nested objects and arrays, including the value of the field. */
 const DEPTH_MAX = 4;
-/** Of all unknown fields of an object together, as JSON. */
+/** The maximum length of all unknown fields of an object, as JSON. */
 const LENGTH_MAX = 4_096;
 
 const NAME = /^[A-Za-z]\w{0,39}$/;
 
 /**
- * In lower case: the fields of a node's `fileSnapshot`, which writes a file; those of signed actions; and
- * names that every object has from its prototype. A nested `type` would make a question in a question.
+ * Names in lower case that are never passed on: the fields of a node's `fileSnapshot`, which writes a file; the
+ * fields of signed actions; the names of an object's prototype; and `type`, which would make a nested question.
  */
 const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...['outpath', 'includeheightinoutput', 'request', 'type'],
@@ -26,7 +26,7 @@ const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...['constructor', 'prototype'],
 ]);
 
-/** Those of `source` that are not among `known`, in alphabetical order: equal questions are one text. */
+/** The fields of `source` that are not in `known`, in alphabetical order, so that equal questions are equal texts. */
 export function readUnknownFields(
   source: JsonObject,
   known: readonly string[],

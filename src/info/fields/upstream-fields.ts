@@ -8,7 +8,7 @@ import { RequestError } from '../request-error.ts';
 import { type Field, type FieldTable, isRequired, readOne, refuseMissing } from './field.ts';
 import { readUnknownFields } from './unknown-fields.ts';
 
-/** The fields as the upstream gets them; `path` names the object that they are in. */
+/** The fields in the form that the upstream expects; `path` names the object that contains them. */
 export function readUpstreamFields(
   fields: FieldTable,
   source: JsonObject,
@@ -33,7 +33,7 @@ function readGiven(field: Field<unknown>, name: string, given: unknown): unknown
   return field.toUpstream(value);
 }
 
-/** The object that a query string stands for; a value that its field does not take stays text. */
+/** Converts a query string to the body of a question. A value that its field refuses stays a text. */
 export function readUpstreamParameters(
   fields: FieldTable,
   parameters: URLSearchParams,

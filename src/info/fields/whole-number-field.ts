@@ -3,10 +3,10 @@
 import { wrongValue } from '../request-error.ts';
 import type { Field } from './field.ts';
 
-/** The longest number that a query may have. */
+/** The maximum number of digits in a query. */
 const NUMBER_LENGTH = 16;
 
-/** A whole number; in a query, its digits. */
+/** A whole number, which a query has as digits. */
 export function wholeField(description: string, { from = 0 } = {}): Field<number> {
   const to = Number.MAX_SAFE_INTEGER;
   return {

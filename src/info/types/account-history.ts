@@ -55,7 +55,7 @@ export const accountHistory: ArchiveQuestionType<typeof fields> = {
   hasCsv: true,
   *answer(history, { user, dex, from, to, step }, format): ArchiveSteps {
     const range = readTimeRange(history, { from, to });
-    // Read now: while the rows are written, the archive goes on.
+    // Read this now, because the archive grows while the rows are written.
     const { last, lastTime } = history.range();
     const stepMs = readStep(range, step);
     const dexIndex = findDexAtEnd(history, range, dex);

@@ -9,7 +9,7 @@ import type { StateQuestionType } from '../question-type.ts';
 import { amount, decimalText } from '../schema.ts';
 import { LIGHT } from '../upstream-cost.ts';
 
-/** Indexes of markets that have a price to trade at: a delisted one has only its last mark. */
+/** The indexes of markets that are not delisted. A delisted market has no price, only a last mark. */
 function listTraded(state: StateView, dexIndex: number): number[] {
   const listed = state.universes.byDex.get(dexIndex)?.markets;
   return marketPlaces(state, dexIndex).flatMap((index, place) =>

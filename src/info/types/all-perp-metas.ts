@@ -8,7 +8,7 @@ import type { StateQuestionType } from '../question-type.ts';
 import { listOf } from '../schema.ts';
 import { metaExample, metaSchema } from './meta.ts';
 
-/** Indexes of dexes by place in the answer of perpDexs; undefined where it names no dex of the ledger. */
+/** The index of the dex at each place of the answer to perpDexs; undefined if the ledger lacks the dex. */
 function listPlaces({ markets, universes }: StateView): (number | undefined)[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];
   return universes.dexes.names.map((name) =>

@@ -36,14 +36,14 @@ import { toAscii } from '../writing/ascii-json.ts';
 import { dexStatesSchema } from './all-dexs-clearinghouse-state.ts';
 import { accountExample, accountSchema } from './clearinghouse-state.ts';
 
-/** Selects all dexes; names of dexes are lower case, so none can be equal. */
+/** Selects all dexes. No dex can have this name, because names of dexes are in lower case. */
 const ALL_DEXES = 'ALL_DEXES';
 const USERS_MAX = 1000;
 const USERS_ON_ALL_DEXES_MAX = 100;
 const ACCOUNT_WEIGHT = 2;
 const SUCCESSFUL = fixedText('{"successful_states":[');
 
-/** One of the users in a question; the address is undefined if the given value is not one. */
+/** A user in a question. The address is undefined if the given value is not an address. */
 interface ListedUser {
   readonly address: Address | undefined;
   readonly given: unknown;
@@ -122,7 +122,7 @@ export const batchClearinghouseStates: StateQuestionType<typeof batchFields> = {
     let changedAt = 0;
     for (const { address } of users) {
       if (address === undefined) continue;
-      // The answer lists who is unknown, and no row says since when.
+      // The answer lists unknown users, and no row says since which height a user is unknown.
       if (state.isPartial && !areAccountsKnown(state, address, dexIndex)) return state.height;
       changedAt = Math.max(changedAt, accountsChangedAt(state, address, dexIndex));
     }
@@ -143,14 +143,14 @@ export const batchClearinghouseStates: StateQuestionType<typeof batchFields> = {
   },
 };
 
-/** Accounts, and bytes, after which the writer may pause: far less work than a slice. */
+/** The number of accounts, or bytes, after which the writer may pause. Writing them takes far less than a slice. */
 const PIECE_ACCOUNTS = 8;
 const PIECE_BYTES = 16 << 10;
-/** Users whose answer is written in one go. */
+/** The maximum number of users whose answer is written without a pause. */
 const USERS_AT_ONCE = 32;
-/** The same on all dexes: nobody knows yet how many there are. */
+/** The same for all dexes. The number of dexes is not known here. */
 const USERS_AT_ONCE_ON_ALL_DEXES = 4;
-/** About as many as an account with a few positions has. */
+/** The length of the answer about an account with a few positions. */
 const ACCOUNT_BYTES = 2500;
 const ALL_DEXES_BYTES = 2 * ACCOUNT_BYTES;
 
@@ -183,7 +183,7 @@ function* writeBatch(
   out.long(toAscii(`],"failed_wallets":[${failed.join(',')}]}`));
 }
 
-/** The index of a batch's dex, or undefined for all of them. */
+/** The index of the dex of a batch; undefined for all dexes. */
 function findBatchDex(state: StateView, dex: string): number | undefined {
   return dex === ALL_DEXES ? undefined : requireDex(state, dex);
 }
@@ -220,7 +220,7 @@ function writeSuccess(
   out.fixed(LIST_END);
 }
 
-/** Names the wallet by its text, or by its index if it is not text. */
+/** Names the wallet by the given text, or by its index if the given value is not a text. */
 function formatFailure(given: unknown, index: number, reason: string): string {
   const wallet = typeof given === 'string' ? given : `users[${index}]`;
   return JSON.stringify([wallet, reason]);

@@ -16,7 +16,7 @@ import type { ArchiveQuestionType } from '../question-type.ts';
 import { type RequestError, wrongValue } from '../request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from '../schema.ts';
 
-/** Blocks that one answer looks at: each takes as long as several points of a series. */
+/** The maximum number of blocks that are read for an answer. A block takes as long as several points of a series. */
 const BLOCKS_MAX = 5_000;
 
 const fields = { user: addressField, dex: dexField, ...timeRangeFields };
@@ -27,7 +27,7 @@ export const liquidationHistory: ArchiveQuestionType<typeof fields> = {
   group: 'history',
   summary:
     `The first ${POINTS_MAX} times that a position of the account became smaller while it was below its ` +
-    'maintenance margin: a ledger has no event of its own for a liquidation.',
+    'maintenance margin: a ledger has no event for a liquidation.',
   weight: 20,
   shares: ['change', 'mark', 'row'],
   fields,
@@ -65,7 +65,7 @@ export const liquidationHistory: ArchiveQuestionType<typeof fields> = {
   hasCsv: true,
   *answer(history, { user, dex, from, to }, format): ArchiveSteps {
     const range = readTimeRange(history, { from, to });
-    // Read now: while the blocks are looked through, the archive goes on.
+    // Read this now, because the archive grows while the blocks are read.
     const { last, lastTime } = history.range();
     const subject = {
       kind: 'account',
@@ -92,7 +92,7 @@ export const liquidationHistory: ArchiveQuestionType<typeof fields> = {
   },
 };
 
-/** The blocks that made positions smaller, at most as many as are looked at. */
+/** The blocks that made positions smaller. Too many blocks are refused. */
 function* listReductions(
   history: HistoryView,
   account: AccountSubject,
@@ -108,13 +108,13 @@ function* listReductions(
   return reductions;
 }
 
-/** The next time would be too late by itself. */
+/** `tooLate` is the time of the first block that is not read any more. */
 function refuseLong(to: number, tooLate: number): RequestError {
   const why = `${BLOCKS_MAX} blocks that made a position smaller are looked at`;
   return wrongValue('to', to, `a time before ${tooLate}: ${why}, there are more until then`);
 }
 
-/** Looks at one block after the other, always with the rows of the block before. */
+/** Reads one block after the other, each with the rows of the block before. */
 class LiquidationWalk {
   readonly #history: HistoryView;
   readonly #subject: AccountSubject;
@@ -125,9 +125,9 @@ class LiquidationWalk {
     this.#subject = subject;
   }
 
-  /** Those of the positions that were below their maintenance margin before the block, or with its marks. */
+  /** The positions that were below their maintenance margin before the block, or with the marks of the block. */
   findAt({ height, positions }: Reduction): Row[] {
-    // The block before may be in a gap.
+    // The archive may lack the block before.
     if (!this.#history.holds(height - 1)) return [];
     const past = this.#moveTo(height - 1);
     const before = findLiquidatable(past, this.#subject);
@@ -150,7 +150,7 @@ class LiquidationWalk {
     return this.#past;
   }
 
-  /** No further block is looked at. */
+  /** Call this after the last block. */
   release(): void {
     this.#past?.release();
     this.#past = undefined;

@@ -27,10 +27,10 @@ const tableFields = {
   id: wholeField('the id of a margin table, as listed by meta', { from: 1 }),
 };
 
-/** A lower number that no server lists is the maximum leverage of a single tier. */
+/** If no server lists a number below this, the number is the maximum leverage of a table with one tier. */
 const LISTED_TABLES_FROM = 50;
 
-/** The table as another server lists it; of a number that several dexes list, that of the first one. */
+/** The table of the followed server. If several dexes list the number, the first dex counts. */
 function findListedTable(state: StateView, id: number): string | undefined {
   const { byDex } = state.universes;
   for (const dexIndex of listedDexes(state)) {

@@ -23,7 +23,7 @@ const ownMetaSchema = object({
   collateralToken: { const: 0 },
 });
 
-/** A followed server may have further fields, which are passed on. */
+/** The answer of a followed server may have further fields, which are passed on. */
 export const metaSchema: typeof ownMetaSchema = { anyOf: [ownMetaSchema, anythingElse] };
 
 export const metaExample = {

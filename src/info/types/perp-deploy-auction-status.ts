@@ -43,7 +43,7 @@ export const perpDeployAuctionStatus: StateQuestionType<typeof fields> = {
     requireAuction(state);
     const { auction, auctionChangedAt, height } = state;
     const isRunning = auction !== undefined && auction !== null && auction.endGas === undefined;
-    // Its price falls with the ledger's time.
+    // The price of an auction falls with the time of the ledger.
     return isRunning ? height : auctionChangedAt;
   },
   answer(state) {
@@ -60,7 +60,7 @@ export const perpDeployAuctionStatus: StateQuestionType<typeof fields> = {
   },
 };
 
-/** On a partial ledger, an auction that no event has named is one that nobody has read yet. */
+/** On a partial ledger, an auction that no event has named was not read yet. */
 function requireAuction({ isPartial, auction }: StateView): void {
   if (!isPartial || auction !== undefined) return;
   const message = 'this ledger does not hold the auction: it is partial, and no event has named it';

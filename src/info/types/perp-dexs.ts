@@ -45,7 +45,7 @@ export const perpDexs: StateQuestionType<Record<string, never>> = {
   type: 'perpDexs',
   group: 'markets',
   summary:
-    'The perp dexes, in their order; the first one is null. Of a followed server, its own list.',
+    'The perp dexes, in their order; the first dex is null. A ledger that follows a server has the list of that server.',
   weight: 20,
   fields: {},
   answerSchema: listOf({ anyOf: [alwaysNull, dexSchema, anythingElse] }),

@@ -1,6 +1,6 @@
 /**
- * `portfolio`: value, profit and volume of a user over a day, a week, a month and all time, as existing
- * clients know it. The ledger holds no spot, so the figures with and without it are the same.
+ * `portfolio`: value, profit and volume of a user over a day, a week, a month and all time, in the form that
+ * clients know. The ledger has no spot balances, so the figures with and without spot are equal.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -31,7 +31,7 @@ const fields = { user: addressField };
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Points of the series of all time. */
+/** The number of points in the series of all time. */
 const ALL_TIME_POINTS = 100;
 
 /** Length and step of each period; undefined for all time. */
@@ -74,8 +74,8 @@ export const portfolio: ArchiveQuestionType<typeof fields> = {
   type: 'portfolio',
   group: 'history',
   summary:
-    "A user's value, profit and traded volume over a day, a week, a month and all time that is kept, " +
-    'over all dexes. The ledger holds no spot: both kinds of periods are of perpetuals.',
+    "A user's value, profit and traded volume over a day, a week, a month and the whole archive, " +
+    'over all dexes. The ledger has no spot balances, so both kinds of periods have only perpetuals.',
   weight: 20,
   shares: ['point', 'mark', 'change'],
   fields,
@@ -117,7 +117,7 @@ function rangeOf(
 
 interface Sums {
   readonly value: Exact;
-  /** Value less what was transferred. */
+  /** The value minus the transfers. */
   readonly profit: Exact;
   readonly volume: Exact;
 }
@@ -154,7 +154,7 @@ function* formatPeriod(
   );
 }
 
-/** What was traded before a period, which begins with the first block if it begins with the first time. */
+/** The volume before a period. A period from the first time on includes the first block. */
 function findVolumeBefore(history: HistoryView, user: Address, from: number): Exact {
   const { first, firstTime } = history.range();
   const height = from <= firstTime ? first - 1 : (history.heightAt(from) ?? first - 1);
@@ -170,7 +170,7 @@ function loadAccounts(past: PastView, user: Address, dexes: readonly number[]): 
   return past;
 }
 
-/** Undefined as long as a partial ledger does not know the user: unknown is not nothing. */
+/** Undefined as long as a partial ledger does not know the user, because an unknown value is not zero. */
 function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): Sums | undefined {
   const { state } = past;
   let sums: Sums = { value: 0, profit: 0, volume: 0 };

@@ -30,7 +30,7 @@ export const positionHistory: ArchiveQuestionType<typeof fields> = {
   group: 'history',
   summary:
     `The first ${POINTS_MAX} blocks that changed a user's position in a coin, with the position ` +
-    'after the block, the mark then, and the types of the events that changed it.',
+    'after the block, the mark price of the block, and the types of the events that changed it.',
   weight: 20,
   shares: ['change', 'row'],
   fields,
@@ -74,7 +74,7 @@ export const positionHistory: ArchiveQuestionType<typeof fields> = {
     const range = readTimeRange(history, { from, to });
     const { last, lastTime } = history.range();
     const heights = heightsOf(history, range);
-    // A range that ends before the first block has no rows, whatever the coin.
+    // A range that ends before the first block has no rows, also for an unknown coin.
     const end = heights.to < heights.from ? last : heights.to;
     const { market, index } = findMarketAt(history, end, coin);
     const rows: Row[] = [];

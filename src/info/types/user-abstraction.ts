@@ -13,7 +13,7 @@ const fields = { user: addressField };
 /** The mode of an account that was never changed. */
 const DEFAULT_MODE = 'default';
 
-/** Undefined if the ledger does not know it. */
+/** Undefined if the ledger does not know the mode. */
 function findMode(state: StateView, user: Address): string | undefined {
   const recorded = state.modes.find(state.addresses.find(user));
   return recorded ?? (state.isPartial ? undefined : DEFAULT_MODE);
@@ -31,7 +31,7 @@ export const userAbstraction: StateQuestionType<typeof fields> = {
     question: { type: 'userAbstraction', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
     answer: DEFAULT_MODE,
   },
-  // A follower reads the mode with an account that needs it, and an archive loads it so.
+  // A follower reads the mode together with an account that needs it, and so does an archive.
   partial: {
     subjects: (state, { user }) =>
       state.modes.find(state.addresses.find(user)) === undefined

@@ -27,7 +27,7 @@ import {
 
 const fields = { user: addressField };
 
-/** The interface has room for one account: the one on the first dex. */
+/** The answer has one account: the account on the first dex. */
 const FIRST_DEX = '';
 
 /** Vaults, orders, agents and deposits, none of which the ledger holds. */

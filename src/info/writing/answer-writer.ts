@@ -4,7 +4,7 @@
  *
  * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step, from
  * tables. The next piece overwrites the excess. Only ASCII is written: coins, dexes and amounts are
- * nothing else, and other text is escaped first.
+ * ASCII, and other text is escaped first.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
  * speed; test/info/answer-writer.test.ts compares them.
@@ -39,7 +39,7 @@ const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** e
  */
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;
-/** By decimals: below this, the quotient is exact, and has at most nine digits. */
+/** For each number of decimals: below this value, the quotient is exact and has at most nine digits. */
 const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
 
 /** A constant piece of text, as 8-byte words, WORDS_MIN or more. */
@@ -180,7 +180,7 @@ export class AnswerWriter {
     return this.#buffer.toString('latin1', start, end);
   }
 
-  /** What was written from this offset on: valid until more is written. */
+  /** The bytes from this offset on. They are valid until more is written. */
   bytesFrom(start: number): Buffer {
     return this.#buffer.subarray(start, this.#length);
   }
@@ -196,7 +196,7 @@ export class AnswerWriter {
     this.#length += bytes.length;
   }
 
-  /** Moves what was written from this offset on. */
+  /** Moves the bytes from this offset on. */
   shift(start: number, to: number): void {
     this.#buffer.copyWithin(to, start, this.#length);
     this.#length += to - start;
@@ -207,7 +207,7 @@ export class AnswerWriter {
     this.#view.setUint8(place, value);
   }
 
-  /** Leaves the buffer to whoever still reads it, and takes a new one. */
+  /** Replaces the buffer, because something still reads the old buffer. */
   detachBuffer(): void {
     this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + EXCESS_ROOM));
     this.#length = 0;
@@ -246,7 +246,7 @@ export class AnswerWriter {
 
 const collected = new AnswerWriter();
 
-/** What the function writes, as text. */
+/** Returns the text that the function writes. */
 export function writtenText(write: (out: AnswerWriter) => void): string {
   collected.clear();
   write(collected);

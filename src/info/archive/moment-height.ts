@@ -1,17 +1,17 @@
-/** The height of a moment of the past, in an archive. */
+/** Finds the height of a moment of the past in an archive. */
 
 import type { PastMoment } from '../fields/past-moment.ts';
 import { RequestError } from '../request-error.ts';
 import type { HistoryView } from './history-view.ts';
 
-/** Where the ledger is; the archive is a moment behind it. */
+/** The height and time of the ledger. The archive is a little behind the ledger. */
 export interface Present {
   readonly height: number;
   readonly time: number;
 }
 
-/** The height of a moment; throws a RequestError if the archive does not hold it. */
-export function resolveMoment(
+/** Throws a RequestError if the archive does not have the moment. */
+export function findMomentHeight(
   { height, time }: PastMoment,
   history: HistoryView,
   present?: Present,
@@ -30,12 +30,12 @@ export function resolveMoment(
       : refuseMoment('atTime', at, history);
   }
   const found = history.heightAt(at);
-  const isKept = found !== undefined && history.holds(found) && !isBeforeGap(history, found);
-  if (!isKept) throw refuseMoment('atTime', at, history);
+  const isUsable = found !== undefined && history.holds(found) && !isBeforeGap(history, found);
+  if (!isUsable) throw refuseMoment('atTime', at, history);
   return found;
 }
 
-/** Whether blocks are missing after `height`, the last known one of a time: they may have its time as well. */
+/** True if the archive lacks the block after `height`. That block may have the same time as `height`. */
 export function isBeforeGap(history: HistoryView, height: number): boolean {
   return !history.holds(height + 1) && height !== history.range().last;
 }
@@ -54,5 +54,5 @@ function refuseMoment(field: string, got: number, history: HistoryView): Request
 
 export const NO_ARCHIVE = new RequestError(
   'unknown_height',
-  'there is no archive to ask about the past, or it holds nothing yet; serve --archive keeps one',
+  'there is no archive of the past, or the archive is still empty; serve --archive writes an archive',
 );
