@@ -319,6 +319,20 @@ test('every listed deviation names a case of the table', () => {
   }
 });
 
+for (const { name, port } of httpTransports(transports)) {
+  test(`a client that ends its side with a question, or many, gets every answer (${name})`, async () => {
+    for (const count of [1, 2, 10]) {
+      const client = await connect(port);
+      client.socket.end(Buffer.concat(new Array(count).fill(formatQuestion(transports.key))));
+      for (let index = 0; index < count; index++) {
+        assert.equal((await client.response()).status, 200);
+      }
+      await client.closed;
+      assert.equal(client.left, '');
+    }
+  });
+}
+
 /** How many connections have left the fast lane so far. */
 async function countExits(): Promise<number> {
   const samples = [...readSamples(await transports.lane.registry.metrics())];

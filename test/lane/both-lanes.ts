@@ -18,11 +18,9 @@ import {
   type ChangedSettings,
   createInProcess,
   type Ground,
-  listenLocally,
   openGround,
   type Standing as Side,
 } from '../http/in-process.ts';
-import { LoopbackSocket, noteAccepted } from './loopback-socket.ts';
 import { MemorySocket, type Standing } from './memory-socket.ts';
 
 /** Conversations in parallel. Each has its own keys, since budgets depend on the order of requests. */
@@ -192,22 +190,12 @@ export interface Conversation {
   readonly ending: 'stays' | 'hangs up' | 'resets';
   /** Whether the client takes its time to read. */
   readonly isSlow: boolean;
-  /** Whether it is held over real sockets, or in memory. */
-  readonly isOverSockets?: boolean;
 }
 
 /** What a client knows at a moment at which nothing more will happen by itself. */
 interface Sight {
   readonly text: string;
   readonly standing: Standing;
-}
-
-/** Lets both be reached over real sockets too. */
-export async function listenBoth({ fast, plain }: Lanes): Promise<void> {
-  for (const { server } of [fast, plain]) {
-    noteAccepted(server);
-    await listenLocally(server);
-  }
 }
 
 /** A turn of the event loop, as a read has one of its own. */
@@ -233,8 +221,6 @@ export interface OpenConversation {
   close(): void;
 }
 
-/** A connection as the client sees it: in memory, or a real one. */
-type Line = MemorySocket | LoopbackSocket;
 type Lanes = Pick<BothLanes, 'fast' | 'plain' | 'waits'>;
 
 /** A conversation in memory. */
@@ -247,18 +233,11 @@ export function openConversation(lanes: Lanes, { isSlow = false } = {}): OpenCon
   return holdConversation(lanes, lines);
 }
 
-/** A conversation over real sockets, which are read into the shared buffer as in production. */
-async function connectConversation(lanes: Lanes): Promise<OpenConversation> {
-  const servers = [lanes.fast.server, lanes.plain.server];
-  const lines = await Promise.all(servers.map((server) => LoopbackSocket.open(server)));
-  return holdConversation(lanes, lines);
-}
-
-function holdConversation({ waits }: Lanes, lines: readonly Line[]): OpenConversation {
-  const each = async (act: (line: Line) => void | Promise<void>) => {
+function holdConversation({ waits }: Lanes, lines: readonly MemorySocket[]): OpenConversation {
+  const each = async (act: (line: MemorySocket) => void) => {
     for (const line of lines) {
       await inTurn(() => undefined);
-      await act(line);
+      act(line);
     }
   };
   waits.begin();
@@ -280,22 +259,20 @@ function holdConversation({ waits }: Lanes, lines: readonly Line[]): OpenConvers
   };
 }
 
-async function untilQuiet(lines: readonly Line[]): Promise<void> {
+async function untilQuiet(lines: readonly MemorySocket[]): Promise<void> {
   let known = -1;
   for (let turns = 0; turns < QUIET_TURNS; turns++) {
     await inTurn(() => undefined);
-    const progress = lines.reduce((sum, line) => sum + line.progress, 0);
-    if (progress !== known || lines.some((line) => line.isInFlight)) turns = -1;
+    const progress = lines.reduce((sum, line) => sum + line.bytesWritten, 0);
+    if (progress !== known) turns = -1;
     known = progress;
   }
 }
 
 /** Holds the conversation with both; returns what was said, after checking that it is the same. */
 export async function compare(lanes: Lanes, conversation: Conversation): Promise<Sight> {
-  const { reads, ending, isOverSockets = false } = conversation;
-  const open = isOverSockets
-    ? await connectConversation(lanes)
-    : openConversation(lanes, conversation);
+  const { reads, ending } = conversation;
+  const open = openConversation(lanes, conversation);
   try {
     // The server begins to read in a turn of its own, as with a socket.
     await inTurn(() => undefined);
@@ -323,7 +300,7 @@ export function withoutDates(text: string): string {
   return text.replaceAll(DATE, 'Date: *\r');
 }
 
-function checkSame(lines: readonly Line[]): Sight {
+function checkSame(lines: readonly MemorySocket[]): Sight {
   const [fast, plain] = lines.map(({ text, standing }) => ({
     text: withoutDates(text),
     standing,
@@ -348,7 +325,7 @@ function findDifference(one: string, other: string): number {
 const SHOWN_READS_MAX = 40;
 
 export function describeConversation(conversation: Conversation): string {
-  const { reads, ending, isSlow, isOverSockets = false } = conversation;
+  const { reads, ending, isSlow } = conversation;
   const lines = reads
     .slice(0, SHOWN_READS_MAX)
     .map(
@@ -357,6 +334,5 @@ export function describeConversation(conversation: Conversation): string {
     );
   const more =
     reads.length > SHOWN_READS_MAX ? `\n  and ${reads.length - SHOWN_READS_MAX} more` : '';
-  const where = isOverSockets ? 'over sockets' : 'in memory';
-  return `a ${isSlow ? 'slow' : 'quick'} client ${where} that sends\n${lines.join('\n')}${more}\n  and ${ending}`;
+  return `a ${isSlow ? 'slow' : 'quick'} client that sends\n${lines.join('\n')}${more}\n  and ${ending}`;
 }

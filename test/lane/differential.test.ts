@@ -1,12 +1,13 @@
-/** Random requests, in memory and over real sockets: nobody can tell which of the two lanes answers. */
+/** Random requests, in memory: nobody can tell which of the two lanes answers, and refusals are in our own words. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { REQUEST_ERRORS } from '../../src/info/request-error.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
-import { compare, listenBoth, openBothLanes, PLACES } from './both-lanes.ts';
+import { compare, type KeySet, openBothLanes, PLACES } from './both-lanes.ts';
 import { metricsOf } from './metrics.ts';
 import { randomConversation } from './random-conversations.ts';
 
@@ -20,20 +21,26 @@ const ANSWERED_MIN = 0.4;
 /** How many times its length it goes on at most, for a status that has not been seen. */
 const LENGTHS_MAX = 40;
 
+const MESSAGE_LENGTH_MAX = 500;
+
 const clock = new StandingClock();
 
 /** How often each status was given. */
 const tally = new Map<string, number>();
 
-function noteStatuses(text: string): void {
+function noteResponses(text: string, keys: KeySet): void {
   for (const [, status] of text.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)) {
     tally.set(status, (tally.get(status) ?? 0) + 1);
   }
+  for (const [, error, message] of text.matchAll(/\{"error":"(\w*)","message":"(.*?)",/g)) {
+    assert.ok(Object.hasOwn(REQUEST_ERRORS, error), error);
+    assert.ok(message.length < MESSAGE_LENGTH_MAX, message);
+  }
+  for (const key of Object.values(keys)) assert.ok(!text.includes(key), 'a key is told again');
 }
 
 test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_LONG, async (t) => {
   const lanes = await openBothLanes(t);
-  await listenBoth(lanes);
   const random = new Random(`lane ${SEED}`);
   let count = 0;
   // Some statuses are rare: it goes on until each was seen.
@@ -43,7 +50,7 @@ test(`both lanes say the same to random requests ${SEED_NOTE}`, ALSO_LONG, async
       randomConversation({ random, keys, subjects: lanes }),
     );
     const sights = await Promise.all(conversations.map((one) => compare(lanes, one)));
-    for (const { text } of sights) noteStatuses(text);
+    for (const [index, { text }] of sights.entries()) noteResponses(text, lanes.keySets[index]);
     count += conversations.reduce((sum, one) => sum + one.count, 0);
     clock.advance(random.below(20_000));
   }

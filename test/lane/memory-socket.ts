@@ -35,16 +35,6 @@ export class MemorySocket extends Duplex {
     return this.destroyed ? 'destroyed' : 'open';
   }
 
-  /** Changes with everything that is written. */
-  get progress(): number {
-    return this.bytesWritten;
-  }
-
-  /** What is written is there at once. */
-  get isInFlight(): boolean {
-    return false;
-  }
-
   /** One read. The bytes are a copy: whoever reads may do with them what it likes. */
   deliver(bytes: Buffer): void {
     if (this.destroyed) return;

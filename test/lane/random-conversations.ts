@@ -85,14 +85,12 @@ export function randomConversation(source: Source): Conversation & { readonly co
   const isDeep = random.chance(0.01);
   const requests = isDeep ? deepPipeline(source) : fewRequests(source);
   const kind = random.fraction();
-  const isOverSockets = random.chance(0.4);
   return {
     reads: cutRequests(random, requests),
     ending: kind < 0.6 ? 'stays' : kind < 0.9 ? 'hangs up' : 'resets',
     // The number of responses in flight depends on how fast they are read, and so does whether a
     // WebSocket can still refuse a frame before the connection ends.
-    isSlow: !isOverSockets && !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
-    isOverSockets,
+    isSlow: !isDeep && !requests.some(offersWebSocket) && random.chance(0.1),
     count: requests.length,
   };
 }

@@ -1,37 +1,18 @@
-/** Random requests, as bytes: ordinary ones of several kinds of clients, and those with a twist. */
+/** Random requests, as bytes: ordinary ones of several kinds of clients, and those of the table, with a twist. */
 
 import type { Random } from '../../src/simulator/random.ts';
 import { HEIGHT } from '../../tools/harness/service.ts';
+import { type Case, formatAsked } from '../conformance/case.ts';
+import { listFramingCases } from '../conformance/framing-cases.ts';
+import { listHttpCases } from '../conformance/http-cases.ts';
+import { listQuestionCases } from '../conformance/question-cases.ts';
 import { type KeySet, LIMITS } from './both-lanes.ts';
 import { ordinaryBody, randomBody, type Subjects } from './random-bodies.ts';
-
-interface Header {
-  name: string;
-  value: string;
-  /** What stands between the name and the value; usually a colon and a space. */
-  between: string;
-  after: string;
-}
-
-interface Draft {
-  before: string;
-  method: string;
-  target: string;
-  version: string;
-  headers: Header[];
-  lineEnd: string;
-  body: Buffer;
-  after: Buffer;
-}
 
 export interface Source {
   readonly random: Random;
   readonly keys: KeySet;
   readonly subjects: Subjects;
-}
-
-function header(name: string, value: string): Header {
-  return { name, value, between: ': ', after: '' };
 }
 
 /** What well-known clients send, but for the length of the body. */
@@ -66,437 +47,179 @@ const CLIENTS: readonly (readonly (readonly [string, string])[])[] = [
   ],
 ];
 
-function ordinaryDraft({ random, keys, subjects }: Source, key = keys.free): Draft {
-  const body = ordinaryBody(random, subjects);
-  const headers = random.pick(CLIENTS).map(([name, value]) => header(name, value));
-  return {
-    before: '',
-    method: 'POST',
-    target: `/${key}/info`,
-    version: 'HTTP/1.1',
-    headers: [...headers, header('Content-Length', String(body.length))],
-    lineEnd: '\r\n',
-    body,
-    after: Buffer.alloc(0),
-  };
+function formatOrdinary({ random }: Source, key: string, body: Buffer): Buffer {
+  const headers = random.pick(CLIENTS).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length = `Content-Length: ${body.length}\r\n`;
+  const head = `POST /${key}/info HTTP/1.1\r\n${headers.join('')}${length}\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
 }
 
-function setBody(draft: Draft, body: Buffer): void {
-  draft.body = body;
-  setHeader(draft, 'content-length', String(body.length));
+/** Longer requests of the table take too long in pieces. Bodies and headers over the limits are made here. */
+const TABLE_BYTES_MAX = 2 * LIMITS.headerBytesMax;
+
+function listTable({ users, dexes, tables }: Subjects): Case[] {
+  const subjects = { user: users[0], dex: dexes[1], table: tables[0], coin: 'BTC' };
+  const cases = [
+    // The tag that every answer has.
+    ...listQuestionCases(subjects, '*'),
+    ...listHttpCases(),
+    ...listFramingCases(),
+  ];
+  return cases.filter(({ asked }) => formatAsked(asked, '').length < TABLE_BYTES_MAX);
 }
 
-function setHeader(draft: Draft, name: string, value: string): void {
-  const known = draft.headers.find((one) => one.name.toLowerCase() === name.toLowerCase());
-  if (known === undefined) draft.headers.push(header(name, value));
-  else known.value = value;
+/** The table by what is expected, because some statuses are rare in it. */
+function groupByStatus(table: readonly Case[]): Case[][] {
+  const groups = new Map<string, Case[]>();
+  for (const one of table) {
+    const about = `${one.expected.status} ${one.asked.asksFirst}`;
+    groups.set(about, [...(groups.get(about) ?? []), one]);
+  }
+  return [...groups.values()];
 }
 
-function removeHeader(draft: Draft, name: string): void {
-  draft.headers = draft.headers.filter((one) => one.name.toLowerCase() !== name);
+const groupsOf = new WeakMap<readonly string[], Case[][]>();
+
+function pickCase({ random, subjects }: Source): Case {
+  const groups = groupsOf.get(subjects.users) ?? groupByStatus(listTable(subjects));
+  groupsOf.set(subjects.users, groups);
+  return random.pick(random.chance(0.5) ? groups.flat() : random.pick(groups));
 }
 
-function insertHeader(draft: Draft, random: Random, added: Header): void {
-  draft.headers.splice(random.below(draft.headers.length + 1), 0, added);
+/** The bytes of a request of the table, as characters. */
+function tableRequest(source: Source): string {
+  const { random, keys } = source;
+  const { asked, hasBudget } = pickCase(source);
+  const live = random.pick(hasBudget ? [keys.budgeted, keys.small] : [keys.free]);
+  const secrets = { expired: keys.expired, unknown: 'A'.repeat(43) };
+  const secret = asked.key === undefined ? live : secrets[asked.key];
+  return formatAsked(asked, secret).toString('latin1');
 }
 
-const EXTRA_HEADERS: readonly (readonly [string, string])[] = [
-  ['X-Request-Id', '7f3a'],
-  ['Origin', 'https://example.com'],
-  ['Authorization', 'Bearer abc'],
-  ['Cookie', 'a=b; c=d'],
-  ['X-Empty', ''],
-  ['Accept', 'application/json, text/plain, */*'],
-  ['Content-Language', 'en'],
-  ['Keep-Alive', 'timeout=5'],
-  ['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
-  ['Trailer', 'X-Late'],
-  ['TE', 'trailers'],
-  ['Content-Length-X', '5'],
-  ['X-Content-Length', '5'],
-  ['Content_Length', '5'],
-  ['Transfer-Encodings', 'chunked'],
-  ["!#$%&'*+-.^_`|~09", 'a token'],
-  ['__proto__', 'x'],
-  ['constructor', 'x'],
-];
-
-/** Characters of one byte each: most may stand in a header's value, some may not. */
-const UNUSUAL = [
-  '\t',
-  '\x80',
-  '\xff',
-  '\xa0',
-  '\x7f',
-  '\0',
-  '\x01',
-  '\x1f',
-  '"',
-  '\\',
-  ',',
-  ';',
-  ':',
-];
-
-const CONTENT_TYPES = [
-  ...['application/json; charset=utf-8', 'application/json;charset=UTF-8', 'APPLICATION/JSON'],
-  ...['application/json;', 'application/json ; charset="utf-8"', 'application/json; charset=utf8'],
-  ...['application/json; charset=latin1', 'application/json; charset', 'application/json; a=b'],
-  ...['application/jsonp', 'text/plain', '', 'application/json, text/plain', 'application/ json'],
-  ...[
-    'application/json; charset=us-ascii',
-    'application/json\t',
-    'application/json;charset= utf-8',
-  ],
-];
-
-const CONNECTIONS = [
-  ...['keep-alive', 'Keep-Alive', 'KEEP-ALIVE', 'keep-alive, x', 'x, keep-alive', 'close', 'Close'],
-  ...['close, keep-alive', 'keep-alive, close', 'x', '', 'upgrade', 'keep-alive,', 'keep-alivex'],
-  ...['TE', 'content-length', 'Keep-Alive, Upgrade', ' ', 'closed', 'not-close'],
-];
-
-const MIN_HEIGHTS = [
+/** What may stand in a request, or may not. */
+const INSERTED = [
+  ...['\t', '\x80', '\xff', '\xa0', '\x7f', '\0', '\x01', '\x0b', ' ', '  ', '"', ',', ';', ':'],
+  ...['\r', '\n', '\r\n', '\n\r', '\r\n ', '\r\n\t', '\r\nx', '\r\n:', '\r\n\r\n', '\r\r\n'],
   ...[
     '0',
     '1',
-    String(HEIGHT),
-    `0${HEIGHT}`,
-    String(HEIGHT + 1),
-    String(HEIGHT + 2),
-    '999999999999999',
-    '-1',
-    '+1',
+    '+',
+    '-',
+    '.',
+    'x',
+    '%',
+    '%2',
+    '%20',
+    '/',
+    '?',
+    '#',
+    '&',
+    '=',
+    '(',
+    '{',
+    '\\',
+    '\xe9',
   ],
-  ...['1e3', '', 'x', '9999999999999999', '1, 1', ' 5 ', '0x10'],
 ];
 
-const IF_NONE_MATCH = ['*', '*', '*', '"abc"', 'W/"abc"', '"a", "b"', ''];
+const HEAD_END = '\r\n\r\n';
 
-const TRANSFER_ENCODINGS = [
-  ...[
-    'chunked',
-    'Chunked',
-    ' chunked',
-    'identity',
-    'gzip, chunked',
-    'chunked, chunked',
-    'xchunked',
-  ],
-  ...['chunked, identity', '', 'chunked;a=b', 'gzip', 'chunked\t'],
-];
-
-function lengthVariants(length: number): string[] {
-  return [
-    ...[`+${length}`, `-${length}`, `0${length}`, `0000000000000000000000${length}`, ` ${length} `],
-    ...[
-      `${length} ${length}`,
-      `${length},${length}`,
-      `${length}, ${length}`,
-      `0x${length.toString(16)}`,
-    ],
-    ...[`${length}.0`, `${length}e0`, '', ' ', 'x', `${length}x`, `\t${length}`, `${length}\t`],
-    ...[`${2 ** 53}`, '9007199254740993', '18446744073709551615', '18446744073709551616'],
-    ...['18446744073709551617', '99999999999999999999999999', '4294967296', `${2 ** 32 + length}`],
-    ...[`${length + 1}`, `${length + 7}`, `${Math.max(0, length - 1)}`, '0', '1', `1${length}`],
-    ...[`${LIMITS.bodyBytesMax}`, `${LIMITS.bodyBytesMax + 1}`, '1048576', '1050000'],
-  ];
+/** The lines of a head, and the rest. */
+function splitHead(request: string): [lines: string[], rest: string] {
+  const end = request.indexOf(HEAD_END);
+  return end === -1 ? [[request], ''] : [request.slice(0, end).split('\r\n'), request.slice(end)];
 }
 
-const VERSIONS = [
-  ...[
-    'HTTP/1.0',
-    'HTTP/1.0',
-    'HTTP/1.2',
-    'HTTP/2.0',
-    'HTTP/0.9',
-    'http/1.1',
-    'HTTP/1.1 ',
-    'HTTP/11',
-  ],
-  ...['HTTP/1', 'ICE/1.1', 'RTSP/1.0', 'HTTP/1.1x', '', 'HTTP/1.01'],
-];
+type LineTwist = (lines: string[], source: Source) => void;
 
-const METHODS = [
-  ...[
-    'post',
-    'Post',
-    'GET',
-    'HEAD',
-    'PUT',
-    'DELETE',
-    'OPTIONS',
-    'PATCH',
-    'TRACE',
-    'POSTX',
-    'POS',
-    'P',
-  ],
-  ...['QUERY', 'PRI', 'CONNECT', 'SOURCE', 'M-SEARCH', ' POST', 'POST\t', '"POST"', ''],
-];
-
-function targets({ random, keys }: Source): string[] {
-  const { free, expired, small, budgeted } = keys;
-  const position = random.below(free.length);
-  const encoded = `%${free.charCodeAt(position).toString(16)}`;
-  const escaped = free.slice(0, position) + encoded + free.slice(position + 1);
-  return [
-    ...[`/${small}/info`, `/${budgeted}/info`, `/${expired}/info`, '/info', '//info', '/x/info'],
-    ...[
-      `/${free}/info/`,
-      `/${free}/info//`,
-      `//${free}/info`,
-      `/${free}//info`,
-      `/${free}///info`,
-      `/${free}/info?`,
-      `/${free}/info?a=b`,
-    ],
-    ...[
-      `/${free}/info#a`,
-      `/${free}/info?type=meta`,
-      `/${free}/INFO`,
-      `/${free}/inf%6f`,
-      `/${free}`,
-    ],
-    ...[
-      `/${escaped}/info`,
-      `/${free}%/info`,
-      `/%00${free}/info`,
-      `/${free}%2finfo`,
-      `/${free}/./info`,
-    ],
-    ...[`http://localhost/${free}/info`, `https://x:1/${free}/info?q`, `HTTP://A/${free}/info`],
-    ...[`${free}/info`, '*', '/', '', ' ', `/${free}/info x`, `/${free.toLowerCase()}/info`],
-    ...[
-      `/${free}/info\t`,
-      `/${free}/in\x80fo`,
-      `/${free}/\xffinfo`,
-      `/${free}/in\0fo`,
-      `/${free}x/info`,
-    ],
-    ...[
-      `/${free.slice(1)}/info`,
-      `/${free}/ws`,
-      '/health',
-      '/openapi.json',
-      '/assets/info',
-      '/%zz/info',
-    ],
-    ...[`/${'a'.repeat(random.below(2 * LIMITS.headerBytesMax))}/info`, `/../${free}/info`],
-    ...[`/${free};a=b/info`, `/${free}/info;a`, `/${free}\\info`, `/é/info`, `/${free}/info%20`],
-  ];
+function insertLine(lines: string[], random: Random, line: string): void {
+  lines.splice(1 + random.below(lines.length), 0, line);
 }
 
-const HOSTS = ['', 'a b', 'localhost:99999', '[::1]', 'x, y', 'http://a', '\x80', 'LOCALHOST'];
-
-/** What a client sends that would rather speak another protocol. */
-const OFFERS: readonly (readonly (readonly [string, string])[])[] = [
-  [
-    ['Connection', 'Upgrade, HTTP2-Settings'],
-    ['Upgrade', 'h2c'],
-    ['HTTP2-Settings', 'AAMAAABk'],
-  ],
-  [['Upgrade', 'h2c']],
-  [
-    ['Connection', 'Upgrade'],
-    ['Upgrade', 'websocket'],
-    ['Sec-WebSocket-Version', '13'],
-    ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
-  ],
+/** Each changes the lines of a head in one way. */
+const LINE_TWISTS: readonly LineTwist[] = [
+  (lines, source) => {
+    const [others] = splitHead(tableRequest(source));
+    insertLine(lines, source.random, source.random.pick(others));
+  },
+  (lines, { random }) => insertLine(lines, random, random.pick(lines)),
+  (lines, { random }) => {
+    lines.splice(random.below(lines.length), 1);
+  },
+  (lines, { random }) => {
+    const place = 1 + random.below(lines.length);
+    lines.push(...lines.splice(place));
+    lines.splice(1, 0, ...lines.splice(place));
+  },
+  (lines, { random }) => {
+    const change = random.pick(['toLowerCase', 'toUpperCase'] as const);
+    for (const [index, line] of lines.entries()) {
+      const name = index === 0 ? '' : line.slice(0, line.indexOf(':') + 1);
+      lines[index] = name[change]() + line.slice(name.length);
+    }
+  },
+  (lines, { random }) => {
+    const count = random.below(200);
+    for (let index = 0; index < count; index++) {
+      insertLine(lines, random, `X-${index}: ${'a'.repeat(random.below(30))}`);
+    }
+  },
+  (lines, { random }) => {
+    const tooHigh = HEIGHT + 1 + random.below(HEIGHT);
+    insertLine(lines, random, `Ledger-Min-Height: ${tooHigh}`);
+  },
 ];
 
-type Twist = (draft: Draft, source: Source) => void;
+type Twist = (request: string, source: Source) => string;
 
 /** Each makes a request unusual in one way. */
 const TWISTS: readonly Twist[] = [
-  (draft, { random, subjects }) => setBody(draft, randomBody(random, subjects)),
-  (draft, { random, subjects }) => setBody(draft, randomBody(random, subjects)),
-  (draft, { random, subjects }) => setBody(draft, randomBody(random, subjects)),
-  (draft, { random }) => {
-    for (const one of draft.headers) one.name = randomCase(one.name, random);
+  ...LINE_TWISTS.map(
+    (twist): Twist =>
+      (request, source) => {
+        const [lines, rest] = splitHead(request);
+        twist(lines, source);
+        return lines.join('\r\n') + rest;
+      },
+  ),
+  (request, { random }) => {
+    const place = random.below(request.length + 1);
+    return request.slice(0, place) + random.pick(INSERTED) + request.slice(place);
   },
-  (draft, { random }) => insertHeader(draft, random, header(...random.pick(EXTRA_HEADERS))),
-  (draft, { random }) => {
-    draft.headers.sort(() => random.below(3) - 1);
+  (request, { random }) => {
+    const place = random.below(request.length);
+    return request.slice(0, place) + random.pick(INSERTED) + request.slice(place + 1);
   },
-  (draft, { random }) => {
-    const one = random.pick(draft.headers);
-    one.between = random.pick([':', ':\t', ':   ', ': \t ', ' : ', ' :', ':\x0b', '\t: ']);
+  (request, { random }) => {
+    const place = random.below(request.length);
+    return request.slice(0, place) + request.slice(place + 1 + random.below(4));
   },
-  (draft, { random }) => {
-    random.pick(draft.headers).after = random.pick([' ', '\t', '   ', ' \t', '\r', '\x0b', '\xa0']);
+  (request, { random }) => {
+    const lineEnd = random.pick(['\n', '\r', '\r\r\n', '\n\r', '\r\n\r', '\r\n ']);
+    const [lines, rest] = splitHead(request);
+    return lines.join(lineEnd) + rest;
   },
-  (draft, { random }) => {
-    random.pick(draft.headers).value = '';
-  },
-  (draft, { random }) => {
-    const count = random.below(200);
-    for (let index = 0; index < count; index++) {
-      insertHeader(draft, random, header(`X-${index}`, 'a'.repeat(random.below(30))));
-    }
-  },
-  (draft, { random }) => {
-    insertHeader(draft, random, header('X-Unusual', `a${random.pick(UNUSUAL)}b`));
-  },
-  (draft, { random }) => {
-    const one = random.pick(draft.headers);
-    one.value += random.pick(UNUSUAL);
-  },
-  (draft, { random }) => {
-    const one = random.pick(draft.headers);
-    const position = random.below(one.name.length + 1);
-    const added = random.pick([...UNUSUAL, ' ', '(', '@', '{', '-', '\xe9']);
-    one.name = one.name.slice(0, position) + added + one.name.slice(position);
-  },
-  (draft, { random }) => setHeader(draft, 'content-type', random.pick(CONTENT_TYPES)),
-  (draft, { random }) => setHeader(draft, 'content-type', random.pick(CONTENT_TYPES)),
-  (draft, { random }) => setHeader(draft, 'Connection', random.pick(CONNECTIONS)),
-  (draft, { random }) => setHeader(draft, 'Connection', random.pick(CONNECTIONS)),
-  (draft, { random }) => {
-    insertHeader(draft, random, header('Ledger-Min-Height', random.pick(MIN_HEIGHTS)));
-  },
-  (draft, { random }) => {
-    const tooHigh = HEIGHT + 1 + random.below(HEIGHT);
-    insertHeader(draft, random, header('Ledger-Min-Height', String(tooHigh)));
-  },
-  (draft, { random }) => {
-    insertHeader(draft, random, header('If-None-Match', random.pick(IF_NONE_MATCH)));
-  },
-  (draft, { random }) => {
-    const variant = random.pick(lengthVariants(draft.body.length));
-    setHeader(draft, 'content-length', variant);
-  },
-  (draft, { random }) => {
-    const variant = random.pick([String(draft.body.length), ...lengthVariants(draft.body.length)]);
-    insertHeader(draft, random, header('content-length', variant));
-  },
-  (draft, { random }) => {
-    insertHeader(draft, random, header('Transfer-Encoding', random.pick(TRANSFER_ENCODINGS)));
-  },
-  (draft, { random }) => {
-    removeHeader(draft, 'content-length');
-    draft.headers.push(header('Transfer-Encoding', 'chunked'));
-    draft.body = inChunks(draft.body, random);
-  },
-  (draft, { random }) => removeHeader(draft, random.pick(draft.headers).name.toLowerCase()),
-  (draft, { random }) => {
-    insertHeader(draft, random, { ...random.pick(draft.headers) });
-  },
-  (draft, { random }) => {
-    draft.version = random.pick(VERSIONS);
-  },
-  (draft, { random }) => {
-    draft.method = random.pick(METHODS);
-  },
-  (draft, { random, subjects }) => {
-    draft.method = random.pick(['GET', 'HEAD']);
-    draft.target += `?type=clearinghouseState&user=${random.pick(subjects.users)}`;
-    if (random.chance(0.7)) setHeader(draft, 'If-None-Match', random.pick(IF_NONE_MATCH));
-    if (random.chance(0.7)) setBodyAway(draft);
-  },
-  (draft, { random }) => {
-    draft.method = random.pick(['GET', 'OPTIONS']);
-    draft.target = random.pick(['/health', draft.target, '/nowhere', '/llms.txt']);
-    setBodyAway(draft);
-  },
-  (draft, source) => {
-    draft.target = source.random.pick(targets(source));
-  },
-  (draft, source) => {
-    draft.target = source.random.pick(targets(source));
-  },
-  (draft, { random }) => setHeader(draft, 'host', random.pick(HOSTS)),
-  (draft, { random }) => {
-    insertHeader(draft, random, header('host', random.pick(HOSTS)));
-  },
-  (draft, { random }) => {
-    draft.before = random.pick(['\r\n', '\r\n\r\n', '\n', '\r', ' ', '\0', '\r\n \r\n', '\ufeff']);
-  },
-  (draft, { random }) => {
-    draft.lineEnd = random.pick(['\n', '\r', '\r\r\n', '\n\r', '\r\n\r', '\r\n ']);
-  },
-  (draft, { random }) => {
-    const one = random.pick(draft.headers);
-    one.value += random.pick(['\n', '\r', '\r\n ', '\r\n\t', '\n ', '\r\nx', '\r\n:']) + one.value;
-  },
-  (draft, { random }) => {
-    const length = 1 + random.below(4);
-    draft.after = Buffer.from(random.pick(['\r\n', '\n', 'x', '\0', 'GET', ' ']).repeat(length));
-  },
-  (draft, { random }) => {
-    setHeader(draft, 'Expect', random.pick(['100-continue', '100-Continue', '', 'x', '200-ok']));
-  },
-  (draft, { random }) => {
-    for (const [name, value] of random.pick(OFFERS)) setHeader(draft, name, value);
-  },
-  (draft, { random, keys }) => {
-    for (const [name, value] of OFFERS[2]) setHeader(draft, name, value);
-    draft.method = 'GET';
-    draft.target = `/${random.pick([keys.free, keys.expired])}/ws`;
-    setBodyAway(draft);
-  },
-  (draft, { random }) => {
-    setHeader(draft, 'Content-Encoding', random.pick(['identity', 'gzip', 'Identity', '', 'br']));
-  },
+  (request, { random }) => random.pick(INSERTED).repeat(1 + random.below(4)) + request,
+  (request, { random }) => request + random.pick(INSERTED).repeat(1 + random.below(4)),
 ];
-
-function setBodyAway(draft: Draft): void {
-  draft.body = Buffer.alloc(0);
-  removeHeader(draft, 'content-length');
-  removeHeader(draft, 'content-type');
-}
-
-function randomCase(text: string, random: Random): string {
-  const kind = random.below(3);
-  if (kind === 0) return text.toLowerCase();
-  if (kind === 1) return text.toUpperCase();
-  return text.replaceAll(/./g, (letter) => (random.chance(0.5) ? letter.toUpperCase() : letter));
-}
-
-const CHUNK_ENDS = [
-  '\r\n',
-  '\r\n',
-  '\r\n',
-  ';a=b\r\n',
-  ';a="\n"\r\n',
-  '\n',
-  ' \r\n',
-  ';\r\n',
-  'x\r\n',
-];
-
-function inChunks(body: Buffer, random: Random): Buffer {
-  const parts: (string | Buffer)[] = [];
-  for (let start = 0; start < body.length; ) {
-    const end = Math.min(body.length, start + 1 + random.below(body.length));
-    parts.push((end - start).toString(16), random.pick(CHUNK_ENDS), body.subarray(start, end));
-    parts.push('\r\n');
-    start = end;
-  }
-  parts.push(random.pick(['0\r\n\r\n', '0\r\n\r\n', '0\r\nX-Late: 1\r\n\r\n', '0\r\n', '-1\r\n']));
-  return Buffer.concat(parts.map((part) => Buffer.from(part as string)));
-}
-
-function formatDraft(draft: Draft): Buffer {
-  const { before, method, target, version, headers, lineEnd, body, after } = draft;
-  const lines = headers.map(({ name, value, between, after }) => name + between + value + after);
-  const head = [`${method} ${target} ${version}`, ...lines, '', ''].join(lineEnd);
-  return Buffer.concat([Buffer.from(before + head, 'latin1'), body, after]);
-}
 
 /** Questions that can be answered, unless the key's budget is spent. */
 export function ordinaryRequest(source: Source): Buffer {
-  const { random, keys } = source;
-  return formatDraft(ordinaryDraft(source, random.chance(0.3) ? keys.budgeted : keys.free));
+  const { random, keys, subjects } = source;
+  const key = random.chance(0.3) ? keys.budgeted : keys.free;
+  return formatOrdinary(source, key, ordinaryBody(random, subjects));
 }
 
-/** Any request: with none, one or a few things that are unusual. */
+/** Any request: an ordinary one with any body, or one of the table, and with none, one or a few twists. */
 export function randomRequest(source: Source): Buffer {
-  const { random, keys } = source;
-  const draft = ordinaryDraft(source, random.chance(0.2) ? keys.budgeted : keys.free);
-  const count = random.pick([1, 1, 1, 1, 2, 2, 3]);
-  for (let index = 0; index < count && draft.headers.length > 0; index++) {
-    random.pick(TWISTS)(draft, source);
+  const { random, keys, subjects } = source;
+  const key = random.chance(0.2) ? keys.budgeted : keys.free;
+  let request = random.chance(0.3)
+    ? formatOrdinary(source, key, randomBody(random, subjects)).toString('latin1')
+    : tableRequest(source);
+  const count = random.pick([0, 0, 1, 1, 1, 2, 3]);
+  for (let index = 0; index < count && request !== ''; index++) {
+    request = random.pick(TWISTS)(request, source);
   }
-  return formatDraft(draft);
+  return Buffer.from(request, 'latin1');
 }

@@ -1,13 +1,11 @@
-/** The same over real sockets, where reads are cut as the system likes. */
+/** The same over real sockets, where the system decides how reads are cut. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { test } from 'node:test';
 import { Random } from '../../src/simulator/random.ts';
-import { connect } from '../../tools/harness/raw-client.ts';
 import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
-import { formatQuestion } from '../../tools/harness/service.ts';
 import { listenLocally } from '../http/in-process.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
@@ -83,51 +81,3 @@ test(
     assert.deepEqual(await metricsOf(lanes.fast), await metricsOf(lanes.plain));
   },
 );
-
-test('who ends its side with a question, or many, gets every answer', async (t) => {
-  const lanes = await openBothLanes(t);
-  for (const { server } of [lanes.fast, lanes.plain]) {
-    const port = await listenLocally(server);
-    const question = formatQuestion(lanes.keySets[0].free);
-    for (const count of [1, 2, 10]) {
-      const client = await connect(port);
-      client.socket.end(Buffer.concat(Array.from({ length: count }, () => question)));
-      for (let index = 0; index < count; index++) {
-        assert.equal((await client.response()).status, 200);
-      }
-      await client.closed;
-      assert.equal(client.left, '');
-    }
-  }
-});
-
-test('who resets a connection leaves nothing behind', async (t) => {
-  const lanes = await openBothLanes(t);
-  const question = formatQuestion(lanes.keySets[0].free);
-  const two = Buffer.concat([question, question]);
-  for (const { server, registry } of [lanes.fast, lanes.plain]) {
-    const port = await listenLocally(server);
-    for (let length = 0; length < two.length; length += 5) {
-      const client = await connect(port);
-      client.send(two.subarray(0, length));
-      await new Promise(setImmediate);
-      if (length % 2 === 0) await new Promise(setImmediate);
-      client.socket.resetAndDestroy();
-    }
-    const last = await connect(port);
-    last.send(question);
-    assert.equal((await last.response()).status, 200);
-    last.close();
-    await last.closed;
-    while ((await countConnections(server)) > 0) await new Promise(setImmediate);
-    assert.match(await registry.metrics(), /^perpinfo_internal_failures_total 0$/m);
-  }
-});
-
-function countConnections(server: {
-  getConnections(told: (error: Error | null, count: number) => void): unknown;
-}): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-  });
-}
