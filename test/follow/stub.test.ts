@@ -15,6 +15,7 @@ import { findAccount } from '../../src/state/accounts.ts';
 import { applyBlock } from '../../src/state/fold.ts';
 import { createState, type StateView } from '../../src/state/state.ts';
 import { COLLATERAL } from '../../src/state/tables/columns.ts';
+import { InflateError, readInflatedJson } from '../../src/upstream/client/answers/inflated-json.ts';
 import { RunningStub, type StubChoice } from '../../tools/harness/running-stub.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import type { Json, Question } from '../../tools/stub-exchange/dialect-answers.ts';
@@ -550,6 +551,52 @@ test(
     assert.equal((await stub.report()).push.refusals['unknown coin'], 3);
   },
 );
+
+test('a subscription to a listed coin closes the socket when that is switched on', async (context) => {
+  const stub = await startStub(context);
+  await stub.setFaults({ push: ['closingOnCoin'] });
+  const [{ coin }, { coin: other }] = rebuild(stub).markets.markets;
+  const client = await connect(context, stub);
+  client.subscribe({ type: 'trades', coin: other });
+  await client.settle();
+  client.subscribe({ type: 'trades', coin });
+  const [code] = await once(client.socket, 'close', { signal: AbortSignal.timeout(DEADLINE_MS) });
+  assert.equal(code, 1006);
+  assert.equal((await stub.report()).push.refusals['listed coin'], 1);
+});
+
+test('compressed marks are cut or far too large when that is switched on', async (context) => {
+  const stub = await startStub(context, { speed: 1_000 });
+  const client = await connect(context, stub);
+  client.subscribe({ type: 'fastAssetCtxs' });
+  await client.settle();
+  await stub.setFaults({ push: ['brokenFrames'] });
+  const kinds = new Set<boolean>();
+  while (kinds.size < 2) {
+    await stub.step();
+    for (const { data } of await client.settle()) {
+      const read = readInflatedJson(data);
+      assert.ok(read instanceof InflateError, data);
+      kinds.add(read.message.includes('8388608'));
+    }
+  }
+});
+
+test('the lists of markets change when that is switched on, and prices are in their order', async (context) => {
+  const stub = await startStub(context);
+  const before = await ask(stub, { type: 'metaAndAssetCtxs' });
+  const dexes = await ask(stub, { type: 'perpDexs' });
+  await stub.setFaults({ otherLists: true });
+  const [{ universe }, contexts] = await ask(stub, { type: 'metaAndAssetCtxs' });
+  const names = (listed: Json[]) => listed.map(({ name }) => name);
+  assert.deepEqual(names(universe).slice(2), names(before[0].universe).reverse());
+  assert.equal(universe[1].isDelisted, true);
+  assert.deepEqual(contexts.slice(2), before[1].toReversed());
+  assert.equal((await ask(stub, { type: 'perpDexs' })).length, dexes.length - 1);
+  assert.equal((await ask(stub, { type: 'allPerpMetas' })).length, dexes.length - 1);
+  await stub.setFaults({});
+  assert.deepEqual(await ask(stub, { type: 'metaAndAssetCtxs' }), before);
+});
 
 test('trades of the last 20 seconds are repeated at first', LONG_ONLY, async (context) => {
   const stub = await startStub(context, { speed: 10 });

@@ -8,6 +8,7 @@ import { formatUnits } from '../../src/exact/decimal.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
 import type { Market } from '../../src/state/markets/markets.ts';
 import type { StateView } from '../../src/state/state.ts';
+import { addLatePrice, changeContexts, changeUniverse, LATE_COIN } from './other-lists.ts';
 import { addStrangeContext, addStrangeListing, STRANGE_COIN } from './strange-coin.ts';
 
 type Json = ReturnType<typeof JSON.parse>;
@@ -71,10 +72,16 @@ export class DialectMarkets {
   readonly #tables = new Map<string, Map<string, number>>();
   /** Lists a coin that the ledger's vocabulary cannot hold. */
   hasStrangeCoin = false;
+  /** Lists other markets, in another order, and one dex less. */
+  hasOtherLists = false;
 
   /** Of all dexes, in their order. */
   dexNames({ markets }: StateView): string[] {
-    return [...markets.dexes, ...FURTHER_DEXES].map(({ name }) => name);
+    return [...markets.dexes, ...this.#furtherDexes].map(({ name }) => name);
+  }
+
+  get #furtherDexes(): typeof FURTHER_DEXES {
+    return this.hasOtherLists ? FURTHER_DEXES.slice(0, -1) : FURTHER_DEXES;
   }
 
   tokenOf(dex: string): number {
@@ -84,7 +91,7 @@ export class DialectMarkets {
   perpDexs(state: StateView): Json[] {
     const dexes = JSON.parse(answerQuestion(state, { type: 'perpDexs' }));
     const [, form] = dexes;
-    const further = FURTHER_DEXES.map((dex) => ({ ...form, ...dex }));
+    const further = this.#furtherDexes.map((dex) => ({ ...form, ...dex }));
     return addOdd([...dexes, ...further]);
   }
 
@@ -98,6 +105,7 @@ export class DialectMarkets {
     const universe = markets.map((market) => this.#describe(market, dex));
     insert(dex, universe, (delisted) => describeDelisted(delisted, dex));
     if (this.hasStrangeCoin && dex === '') addStrangeListing(universe);
+    if (this.hasOtherLists && dex === '') changeUniverse(universe);
     const collateralToken = this.tokenOf(dex);
     if (markets.length === 0) return { universe, collateralToken };
     return { universe, marginTables: this.#listTables(dex), collateralToken };
@@ -154,6 +162,7 @@ export class DialectMarkets {
     });
     insert(dex, contexts, ({ markPx }) => describeContext(markPx, null));
     if (this.hasStrangeCoin && dex === '') addStrangeContext(contexts);
+    if (this.hasOtherLists && dex === '') changeContexts(contexts);
     return contexts;
   }
 
@@ -163,6 +172,7 @@ export class DialectMarkets {
     for (const market of state.markets.markets) {
       if (coins?.has(market.coin) ?? true) prices[market.coin] = pricesOf(state, market);
     }
+    if (this.hasOtherLists) addLatePrice(prices);
     if (coins !== undefined) return prices;
     for (const { name, markPx } of Object.values(DELISTED).flat()) {
       prices[name] = { markPx, midPx: null };
@@ -186,8 +196,9 @@ export class DialectMarkets {
       .flat()
       .some(({ name }) => name === coin);
     const isStrange = this.hasStrangeCoin && coin === STRANGE_COIN;
-    const isListed = state.markets.findMarket(coin) !== undefined || isDelisted || isStrange;
-    return isListed || SPOT_COINS.includes(coin);
+    const isLate = this.hasOtherLists && coin === LATE_COIN;
+    const isListed = state.markets.findMarket(coin) !== undefined || isDelisted;
+    return isListed || isStrange || isLate || SPOT_COINS.includes(coin);
   }
 }
 

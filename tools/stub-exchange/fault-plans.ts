@@ -5,6 +5,7 @@ import { ANSWER_FAULTS, type AnswerFault, type FaultPlan, PUSH_FAULTS } from './
 
 const PUSH_CHANCE = 0.2;
 const STRANGE_COIN_CHANCE = 0.15;
+const OTHER_LISTS_CHANCE = 0.2;
 const GONE_CHANCE = 0.08;
 /** The share of requests that some right answer is left for. */
 const RIGHT_SHARE_MIN = 0.1;
@@ -14,6 +15,7 @@ export function drawPlan(random: Random): FaultPlan {
     answers: drawAnswers(random),
     push: PUSH_FAULTS.filter(() => random.chance(PUSH_CHANCE)),
     strangeCoin: random.chance(STRANGE_COIN_CHANCE),
+    otherLists: random.chance(OTHER_LISTS_CHANCE),
     gone: random.chance(GONE_CHANCE),
   };
 }

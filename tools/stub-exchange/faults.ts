@@ -43,6 +43,10 @@ export const PUSH_FAULTS = [
   'dropping',
   /** Every connection is closed every second. */
   'closing',
+  /** A frame of compressed marks is cut, or inflates to more than any client should take. */
+  'brokenFrames',
+  /** A subscription to one of the listed coins closes the connection. */
+  'closingOnCoin',
 ] as const;
 export type PushFault = (typeof PUSH_FAULTS)[number];
 
@@ -54,6 +58,8 @@ export interface FaultPlan {
   readonly push?: readonly PushFault[];
   /** The exchange lists a coin that the vocabulary cannot hold, and users hold it. */
   readonly strangeCoin?: boolean;
+  /** The lists of dexes and markets change: order, a new market, a delisted one, a dex less. */
+  readonly otherLists?: boolean;
   /** The server is gone: connections are refused. */
   readonly gone?: boolean;
 }

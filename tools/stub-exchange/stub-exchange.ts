@@ -55,6 +55,7 @@ const control = new StubControl({
   faults: async (plan) => {
     faults.plan = plan;
     answers.hasStrangeCoin = plan.strangeCoin ?? false;
+    answers.markets.hasOtherLists = plan.otherLists ?? false;
     await info.setGone(plan.gone ?? false);
   },
   /** For another client, which has a budget of its own. */

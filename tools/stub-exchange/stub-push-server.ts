@@ -4,6 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import type { Random } from '../../src/simulator/random.ts';
+import { breakFrame } from './broken-frames.ts';
 import type { DialectAnswers, Json, Question } from './dialect-answers.ts';
 import type { BlockNews, Exchange } from './exchange.ts';
 import type { Faults } from './faults.ts';
@@ -145,8 +146,9 @@ export class StubPushServer {
       this.#refuse(subscriber, fault);
       return;
     }
-    if (this.#isUnknownCoin(subscription)) {
-      this.#breakOff(subscriber);
+    const closing = this.#findClosing(subscription);
+    if (closing !== undefined) {
+      this.#breakOff(subscriber, closing);
       return;
     }
     subscriber.subscriptions.set(key, subscription);
@@ -157,14 +159,19 @@ export class StubPushServer {
     if (first !== undefined) this.#send(subscriber, first);
   }
 
-  #isUnknownCoin({ coin }: Question): boolean {
-    const { answers, exchange } = this.#options;
-    return coin !== undefined && !answers.markets.hasCoin(exchange.state, String(coin));
+  /** Why a subscription closes the connection. */
+  #findClosing({ coin }: Question): string | undefined {
+    const { answers, exchange, faults } = this.#options;
+    const { state } = exchange;
+    if (coin === undefined) return undefined;
+    if (!answers.markets.hasCoin(state, String(coin))) return 'unknown coin';
+    const isClosing = faults.has('closingOnCoin') && coin === state.markets.markets[0].coin;
+    return isClosing ? 'listed coin' : undefined;
   }
 
   /** Closes the socket without a word, and with it all other subscriptions. */
-  #breakOff({ socket }: Subscriber): void {
-    this.refusals['unknown coin'] = (this.refusals['unknown coin'] ?? 0) + 1;
+  #breakOff({ socket }: Subscriber, reason: string): void {
+    this.refusals[reason] = (this.refusals[reason] ?? 0) + 1;
     const delayMs = this.#options.random.between(0, UNKNOWN_COIN_MS_MAX);
     setTimeout(() => socket.terminate(), delayMs);
   }
@@ -237,7 +244,9 @@ export class StubPushServer {
       faults.count('dropping');
       return;
     }
-    this.#send(subscriber, message);
+    const isBroken = message.channel === 'fastAssetCtxs' && faults.has('brokenFrames');
+    if (isBroken) faults.count('brokenFrames');
+    this.#send(subscriber, isBroken ? breakFrame(message, random) : message);
     if (!faults.has('repeating')) return;
     faults.count('repeating');
     this.#send(subscriber, message);
