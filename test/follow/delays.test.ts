@@ -126,30 +126,52 @@ async function runAll(
   return results;
 }
 
-function describeDelays(results: readonly DelayResult[]) {
-  const delays = results.flatMap((result) => result.delays).sort((a, b) => a - b);
+function describeDelays(given: readonly number[]) {
+  const delays = [...given].sort((a, b) => a - b);
   const rank = (share: number) => delays[Math.ceil(delays.length * share) - 1] ?? 0;
-  // Of fewer than a hundred changes, the 99th percentile is the largest one.
-  const most = rank(delays.length < 100 ? 0.95 : 0.99);
-  return { count: delays.length, p50: rank(0.5), p99: rank(0.99), max: rank(1), most };
+  return { count: delays.length, p50: rank(0.5), p95: rank(0.95), p99: rank(0.99), max: rank(1) };
 }
+
+/**
+ * Of fewer changes than this, as in one short run of a situation, a single one decides p99: an account
+ * whose mode has to be asked for waits for 10 times the weight of a read. Enough runs of each situation
+ * take minutes, so in short runs p99 is that of all situations together.
+ */
+const SAMPLES_MIN = 100;
+/** No change waits for longer than this, however rare it is. */
+const DELAY_MS_MAX = 2 * GOAL_MS;
+const allDelays: number[] = [];
 
 for (const situation of SITUATIONS) {
   test(`${situation.name}: changes are answered soon ${SEED_NOTE}`, ALSO_FULL, async (context) => {
     const { followed = FOLLOWED } = situation;
     const sizes = { accounts: 120, followed, budget: BUDGET };
     const results = await runAll(context, situation, sizes, RUNS);
-    const { count, p50, p99, max, most } = describeDelays(results);
+    const delays = results.flatMap((result) => result.delays);
+    allDelays.push(...delays);
+    const { count, p50, p95, p99, max } = describeDelays(delays);
     context.diagnostic(`${count} changes: p50 ${p50} ms, p99 ${p99} ms, at most ${max} ms`);
     assert.deepEqual(
       results.flatMap(({ faults }) => faults),
       [],
     );
     assert.ok(count > 0, 'nothing has changed');
-    assert.ok(most <= GOAL_MS, `p50 ${p50} ms, p99 ${p99} ms`);
+    assert.ok((count < SAMPLES_MIN ? p95 : p99) <= GOAL_MS, `p95 ${p95} ms, p99 ${p99} ms`);
+    assert.ok(max <= DELAY_MS_MAX, `at most ${max} ms`);
     assert.ok(results.every(({ refused }) => refused === 0));
   });
 }
+
+test(
+  `of all situations, 99 % of the changes are answered within 2 s ${SEED_NOTE}`,
+  ALSO_FULL,
+  (t) => {
+    const { count, p99, max } = describeDelays(allDelays);
+    t.diagnostic(`${count} changes: p99 ${p99} ms, at most ${max} ms`);
+    assert.ok(count >= SAMPLES_MIN, `${count} changes`);
+    assert.ok(p99 <= GOAL_MS, `p99 ${p99} ms`);
+  },
+);
 
 const MANY = { accounts: 400, followed: 300, budget: BUDGET };
 const MANY_RUNS = 2;
@@ -165,7 +187,7 @@ test(
       interrupt: (run) => void run.gone(30_000),
     };
     const results = await runAll(context, situation, MANY, MANY_RUNS);
-    const { count, p50, p99, max } = describeDelays(results);
+    const { count, p50, p99, max } = describeDelays(results.flatMap((result) => result.delays));
     const unhealthy = results
       .map(({ unhealthyMs }) => `${Math.round(unhealthyMs / 1000)} s`)
       .join(', ');
