@@ -42,6 +42,8 @@ interface ServiceChanges {
   readonly budgets?: Budgets;
   readonly follower?: FollowerClient;
   readonly history?: HistorySource;
+  /** False for a benchmark: a check of megabytes takes longer than the answer. */
+  readonly checksAnswers?: boolean;
 }
 
 export type InProcessChanges = GroundChanges & ServiceChanges;
@@ -132,7 +134,13 @@ function checkReply(reply: Reply): Reply {
 
 export function createInProcess(
   { live, keys, advanced }: Ground,
-  { settings: changed = {}, budgets = new Budgets(), follower, history }: ServiceChanges = {},
+  {
+    settings: changed = {},
+    budgets = new Budgets(),
+    follower,
+    history,
+    checksAnswers = true,
+  }: ServiceChanges = {},
 ): Standing {
   const registry = new Registry();
   const settings = {
@@ -147,7 +155,8 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const answers = new CheckedAnswers({ ...shared, load, follower, history });
+  const AnswersClass = checksAnswers ? CheckedAnswers : Answers;
+  const answers = new AnswersClass({ ...shared, load, follower, history });
   const push = new Push({ ...shared, answers });
   const server = createInfoServer({ ...shared, answers, push, follower });
   const advance = () => push.advance();
