@@ -1,7 +1,8 @@
 /**
  * The ledger that `weights.ts` asks about: the simulator's, with whales, accounts of 15,000 fills in every
  * market of the first dex but one. One is solvent, with positions of a billion dollars; one stays below its
- * maintenance margin, so that each block that makes a position smaller liquidates it.
+ * maintenance margin, so that each block that makes a position smaller liquidates it. The last blocks open
+ * many more accounts of that size, so that answers about them are computed anew: a cache has no room for all.
  */
 
 import { USD_DECIMALS } from '../../src/events/fields.ts';
@@ -19,6 +20,11 @@ const FILLS_PER_BLOCK = 5;
 /** In dollars. */
 const FILL_NOTIONAL = 10_000_000;
 const USERS_ASKED = 200;
+/** More than a cache of 4 MB holds of answers of 13 KB. */
+const WHALES_ANEW = 400;
+const WHALES_PER_BLOCK = 20;
+/** In dollars, of each position. */
+const POSITION_NOTIONAL_MAX = 300_000_000;
 
 /** In this coin the whales have no position. */
 export const UNTRADED = 'BTC';
@@ -36,6 +42,9 @@ export const WHALES: readonly Whale[] = [
 
 export interface WeightsData {
   readonly users: readonly string[];
+  /** Many more: a cache has no room for their answers. */
+  readonly allUsers: readonly string[];
+  readonly allWhales: readonly string[];
   readonly height: number;
   readonly firstTime: number;
   readonly lastTime: number;
@@ -50,14 +59,24 @@ export async function buildWeightsData(folder: string): Promise<WeightsData> {
     for (let block = 1; block <= BLOCKS; block++) {
       const line = simulator.next();
       if (block === 1) firstTime = JSON.parse(line).time;
-      yield Buffer.from(`${simulator.isSetUp ? addFills(line, simulator, random) : line}\n`);
+      const opened = openedIn(block);
+      const filled = simulator.isSetUp ? addFills(line, simulator, random) : line;
+      yield Buffer.from(`${addWhales(filled, opened, simulator, random)}\n`);
     }
   }
   await appendChunks(folder, read(), { snapshotEvery: BLOCKS });
   await archiveOnce(folder);
   const { state } = simulator;
-  const users = pickUsers(usersOf(state));
-  return { users, height: state.height, firstTime, lastTime: state.time };
+  const allUsers = usersOf(state);
+  const users = pickUsers(allUsers);
+  return {
+    users,
+    allUsers,
+    allWhales: listWhales(),
+    height: state.height,
+    firstTime,
+    lastTime: state.time,
+  };
 }
 
 function pickUsers(users: readonly string[]): string[] {
@@ -75,6 +94,60 @@ function addFills(line: string, { state }: Simulator, random: Random): string {
     }
   }
   return JSON.stringify({ height, time, events });
+}
+
+function listWhales(): string[] {
+  return Array.from(
+    { length: WHALES_ANEW },
+    (_, index) => `0xc${index.toString(16).padStart(39, '0')}`,
+  );
+}
+
+/** Some in each of the last blocks, since a block may not be longer than a megabyte. */
+function openedIn(block: number): string[] {
+  const whales = listWhales();
+  const start = (block - BLOCKS - 1) * WHALES_PER_BLOCK + whales.length;
+  return start < 0 ? [] : whales.slice(start, start + WHALES_PER_BLOCK);
+}
+
+/** The block with accounts of billions that it opens. */
+function addWhales(
+  line: string,
+  users: readonly string[],
+  { state }: Simulator,
+  random: Random,
+): string {
+  if (users.length === 0) return line;
+  const { height, time, events } = JSON.parse(line);
+  for (const user of users) {
+    const positions = tradedMarkets(state).map((market) => positionIn(market, state, random));
+    events.push({ type: 'account', user, dex: '', rawUsd: '3000000000.0', positions });
+  }
+  return JSON.stringify({ height, time, events });
+}
+
+function tradedMarkets({ markets }: StateView) {
+  return markets.markets.filter(
+    ({ dexIndex, coin, onlyIsolated }) => dexIndex === 0 && coin !== UNTRADED && !onlyIsolated,
+  );
+}
+
+function positionIn(
+  market: ReturnType<typeof tradedMarkets>[number],
+  { markets }: StateView,
+  random: Random,
+): object {
+  const mark = markets.markPrice(markets.markets.indexOf(market));
+  const notional = (1 + random.below(POSITION_NOTIONAL_MAX)) * 10 ** USD_DECIMALS;
+  const size = Math.max(1, Math.floor(notional / mark));
+  const side = random.below(2) === 0 ? '' : '-';
+  return {
+    coin: market.coin,
+    szi: `${side}${formatUnits(size, market.sizeDecimals)}`,
+    entryNtl: formatUnits(size * mark, USD_DECIMALS),
+    leverage: { type: 'cross', value: 1 + random.below(3) },
+    cumFunding: { allTime: '12345.678901', sinceOpen: '-123.456789', sinceChange: '1.234567' },
+  };
 }
 
 const begun = new Set<string>();

@@ -81,7 +81,7 @@ async function run(bench: Bench, rounds: number): Promise<Goal[]> {
   const ground = await openGround(folder);
   await ground.live.restored;
   const settings = { forward: true };
-  const service = createInProcess(ground, { follower, settings, checksAnswers: false });
+  const service = createInProcess(ground, { follower, settings, isChecked: false });
   const port = await listenLocally(service.server);
   const load = new RequestLoad();
   const requests = [formatQuestion(key, { body: QUESTION })];

@@ -1,10 +1,15 @@
-/** The questions of `weights.ts`: every type, about ordinary accounts and whales, and what is refused. */
+/**
+ * The questions of `weights.ts`: every type, about ordinary accounts and whales, forwarded ones, and what is
+ * refused.
+ */
 
 import { POINTS_MAX } from '../../src/info/archive/time-range.ts';
 import { OWN_TYPES } from '../../src/info/question-types.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
+import { FORWARDED_EXAMPLES } from '../../tools/stub-exchange/forwarded-answers.ts';
 import { UNTRADED, type WeightsData, WHALES } from './data.ts';
+import { GIANT_USER } from './stub-follower.ts';
 
 /** The question that all others are compared with. */
 export const ORDINARY = 'clearinghouseState';
@@ -20,6 +25,8 @@ export interface Case {
   readonly account: string;
   readonly requests: readonly Buffer[];
   readonly connections?: number;
+  /** Asked of the service that forwards questions. */
+  readonly isForwarded?: true;
 }
 
 export interface Keys {
@@ -28,7 +35,7 @@ export interface Keys {
   readonly spentKeys: readonly string[];
 }
 
-interface Account {
+export interface Account {
   readonly account: string;
   readonly users: readonly string[];
 }
@@ -42,11 +49,44 @@ export function listCases(data: WeightsData, keys: Keys): Case[] {
   ];
   const post = (body: unknown) => formatQuestion(keys.key, { body: JSON.stringify(body) });
   return [
-    ...listPresent(accounts, post),
+    ...listPresent([...accounts, ...listManyAccounts(data)], post),
     ...listPast(accounts, data, post),
     ...listSeries(accounts, data, post),
+    ...listForwarded(post),
     ...listRefused(data, keys),
   ];
+}
+
+/** So many that each answer is computed anew. */
+export function listManyAccounts({ allUsers, allWhales }: WeightsData): Account[] {
+  return [
+    { account: 'ordinary, anew', users: allUsers },
+    { account: 'whales, anew', users: allWhales },
+  ];
+}
+
+function listForwarded(post: Post): Case[] {
+  const giant = { type: 'userFills', user: GIANT_USER };
+  return [
+    ...FORWARDED_EXAMPLES.map(({ type, fields }): Case => {
+      const requests = [post({ type, ...fields })];
+      return { question: `forwarded: ${type}`, account: '', requests, isForwarded: true };
+    }),
+    {
+      question: 'forwarded: userFills, 7.8 MB',
+      account: '',
+      requests: [post(giant)],
+      connections: 1,
+      isForwarded: true,
+    },
+  ];
+}
+
+/** What is asked while blocks come in. */
+export function listPresentCases(data: WeightsData, { key }: Keys): Case[] {
+  const post = (body: unknown) => formatQuestion(key, { body: JSON.stringify(body) });
+  const ordinary = { account: 'ordinary', users: data.users };
+  return listPresent([ordinary, ...listManyAccounts(data)], post);
 }
 
 type Post = (body: unknown) => Buffer;
@@ -60,9 +100,8 @@ function listPresent(accounts: readonly Account[], post: Post): Case[] {
       ORDINARY,
       users.map((user) => ({ type: 'clearinghouseState', user })),
     );
-    // In this order of fields it is not recognized, so no answer is cached.
     add(
-      'clearinghouseState, not cached',
+      'clearinghouseState, its fields in another order',
       users.map((user) => ({ user, type: 'clearinghouseState' })),
     );
     for (const { type, fields } of OWN_TYPES) {

@@ -42,8 +42,8 @@ interface ServiceChanges {
   readonly budgets?: Budgets;
   readonly follower?: FollowerClient;
   readonly history?: HistorySource;
-  /** False for a benchmark: a check of megabytes takes longer than the answer. */
-  readonly checksAnswers?: boolean;
+  /** False where the time of an answer is measured: a check takes longer than the answer. */
+  readonly isChecked?: boolean;
 }
 
 export type InProcessChanges = GroundChanges & ServiceChanges;
@@ -134,14 +134,9 @@ function checkReply(reply: Reply): Reply {
 
 export function createInProcess(
   { live, keys, advanced }: Ground,
-  {
-    settings: changed = {},
-    budgets = new Budgets(),
-    follower,
-    history,
-    checksAnswers = true,
-  }: ServiceChanges = {},
+  changes: ServiceChanges = {},
 ): Standing {
+  const { settings: changed, budgets = new Budgets(), follower, history } = changes;
   const registry = new Registry();
   const settings = {
     ...HTTP_LIMITS,
@@ -155,7 +150,7 @@ export function createInProcess(
   const log = pino({ level: 'warn' }, { write: (line) => logged.push(JSON.parse(line)) });
   const admission = new Admission(keys, budgets);
   const shared = { live, admission, counters: metrics, log, settings };
-  const AnswersClass = checksAnswers ? CheckedAnswers : Answers;
+  const AnswersClass = changes.isChecked === false ? Answers : CheckedAnswers;
   const answers = new AnswersClass({ ...shared, load, follower, history });
   const push = new Push({ ...shared, answers });
   const server = createInfoServer({ ...shared, answers, push, follower });
