@@ -55,7 +55,7 @@ test('simulate shows its progress while its output goes to a file', longOptions,
   assert.equal(shown.at(-1), '');
 });
 
-test('query and verify show the progress of the replay, and then the answer alone', longOptions, async () => {
+test('query and verify show the progress, then the answer alone', longOptions, async () => {
   const data = place();
   await run(['append', '--data', data, file]);
   for (const [args, answer] of [

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
-import { KeyRing } from '../../src/access/key-ring.ts';
-import { hashSecret } from '../../src/access/keys.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
+import { openEmbeddedKeys } from '../../../src/access/embedded/embedded-keys.ts';
+import { KeyRing } from '../../../src/access/key-ring.ts';
+import { hashSecret } from '../../../src/access/keys.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
 
 const place = createPlaces();
 const HOUR_MS = 3_600_000;

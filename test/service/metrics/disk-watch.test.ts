@@ -5,11 +5,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import type { DiskReport } from '../../src/http/pages/health.ts';
-import { addDiskMetrics } from '../../src/service/metrics/disk-metrics.ts';
-import { DiskWatch, describeSamples } from '../../src/service/metrics/disk-watch.ts';
-import { until } from '../../tools/harness/running.ts';
-import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import type { DiskReport } from '../../../src/http/pages/health.ts';
+import { addDiskMetrics } from '../../../src/service/metrics/disk-metrics.ts';
+import { DiskWatch, describeSamples } from '../../../src/service/metrics/disk-watch.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
 const MEGABYTE = 1_000_000;

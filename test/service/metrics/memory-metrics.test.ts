@@ -7,11 +7,11 @@ import {
   addMemoryMetrics,
   readPrivateMemory,
   type ServiceProcess,
-} from '../../src/service/metrics/memory-metrics.ts';
-import { readOwnBytes } from '../../tools/harness/processes.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, readSamples, startService, until } from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+} from '../../../src/service/metrics/memory-metrics.ts';
+import { readOwnBytes } from '../../../tools/harness/processes.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, readSamples, startService, until } from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const lines = simulateLines(10);

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import { readSettings } from '../../src/config/read-settings.ts';
-import { FEED_SETTINGS } from '../../src/feed/settings.ts';
-import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import { EmbeddedLedgerWriter } from '../../src/ledger/embedded/embedded-writer.ts';
-import { LedgerError, type LedgerFault, type StoredBlock } from '../../src/ledger/ledger.ts';
-import { type FeedFailure, LiveState } from '../../src/replica/live-state.ts';
-import { SnapshotFolder } from '../../src/replica/snapshot-folder.ts';
-import { ServiceFeed } from '../../src/service/service-feed.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
+import { readSettings } from '../../../src/config/read-settings.ts';
+import { FEED_SETTINGS } from '../../../src/feed/settings.ts';
+import { openEmbeddedLedger } from '../../../src/ledger/embedded/embedded-ledger.ts';
+import { EmbeddedLedgerWriter } from '../../../src/ledger/embedded/embedded-writer.ts';
+import { LedgerError, type LedgerFault, type StoredBlock } from '../../../src/ledger/ledger.ts';
+import { type FeedFailure, LiveState } from '../../../src/replica/live-state.ts';
+import { SnapshotFolder } from '../../../src/replica/snapshot-folder.ts';
+import { ServiceFeed } from '../../../src/service/service-feed.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
 
 const lines = simulateLines(5).map((line) => Buffer.from(line));
 /** Each batch is an append. */

@@ -1,7 +1,7 @@
 /** A budget's bucket in exact fractions, kept as one number: what was spent and not regained. */
 
-import type { Allowance } from '../../src/access/budgets.ts';
-import type { Budget } from '../../src/config/budget.ts';
+import type { Allowance } from '../../../src/access/budgets.ts';
+import type { Budget } from '../../../src/config/budget.ts';
 import {
   dividedBy,
   floor,
@@ -14,7 +14,7 @@ import {
   rational,
   times,
   ZERO,
-} from '../../tools/naive-twin/rational.ts';
+} from '../../../tools/naive-twin/rational.ts';
 
 /** What is never held against a key. */
 const TOLERANCE = rational(1, 1_000_000);

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ARCHIVER_RESTARTS } from '../../src/service/archiver-process.ts';
-import { RepeatedLines } from '../../src/service/logging/repeated-lines.ts';
-import { RestartDelay } from '../../src/timing/restart-delay.ts';
+import { ARCHIVER_RESTARTS } from '../../../src/service/archiver-process.ts';
+import { RepeatedLines } from '../../../src/service/logging/repeated-lines.ts';
+import { RestartDelay } from '../../../src/timing/restart-delay.ts';
 
 const MINUTE_MS = 60_000;
 const ENDED = 'the archiver has ended';

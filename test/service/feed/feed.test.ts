@@ -9,10 +9,10 @@ import {
   run,
   start,
   succeed,
-} from '../../tools/harness/program.ts';
-import { type Cleanup, Client, createKey, LIGHT, until } from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { LONG_ONLY } from '../scale.ts';
+} from '../../../tools/harness/program.ts';
+import { type Cleanup, Client, createKey, LIGHT, until } from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY } from '../../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(60);

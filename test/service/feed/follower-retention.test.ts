@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { readSettings } from '../../src/config/read-settings.ts';
-import { FEED_SETTINGS } from '../../src/feed/settings.ts';
-import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
-import { followerRetention } from '../../src/service/follower-retention.ts';
-import { ServiceFeed } from '../../src/service/service-feed.ts';
-import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
-import { archiveOnce } from '../archive/archived.ts';
+import { readSettings } from '../../../src/config/read-settings.ts';
+import { FEED_SETTINGS } from '../../../src/feed/settings.ts';
+import { openEmbeddedLedger } from '../../../src/ledger/embedded/embedded-ledger.ts';
+import { followerRetention } from '../../../src/service/follower-retention.ts';
+import { ServiceFeed } from '../../../src/service/service-feed.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
+import { archiveOnce } from '../../archive/archived.ts';
 
 const DAY_MS = 86_400_000;
 const SETTINGS = FEED_SETTINGS;

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KEY_SETTINGS } from '../../src/access/settings.ts';
-import { readSettings } from '../../src/config/read-settings.ts';
-import { UsageError } from '../../src/config/usage-error.ts';
+import { KEY_SETTINGS } from '../../../src/access/settings.ts';
+import { readSettings } from '../../../src/config/read-settings.ts';
+import { UsageError } from '../../../src/config/usage-error.ts';
 import {
   askedWrongly,
   createPlaces,
@@ -14,7 +14,7 @@ import {
   type Outcome,
   run,
   runShell,
-} from '../../tools/harness/program.ts';
+} from '../../../tools/harness/program.ts';
 import {
   type Cleanup,
   createKey,
@@ -24,9 +24,9 @@ import {
   serveLedger,
   startService,
   until,
-} from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
+} from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY, scale } from '../../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { run } from '../../tools/harness/program.ts';
+import { run } from '../../../tools/harness/program.ts';
 import {
   type Cleanup,
   type Client,
@@ -10,9 +10,9 @@ import {
   type RunningService,
   serveLedger,
   until,
-} from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { LONG_ONLY, scale } from '../scale.ts';
+} from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
+import { LONG_ONLY, scale } from '../../scale.ts';
 
 const lines = simulateLines(30);
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { createPlaces, run } from '../../tools/harness/program.ts';
+import { createPlaces, run } from '../../../tools/harness/program.ts';
 import {
   createKey,
   HEAVY,
@@ -12,9 +12,9 @@ import {
   type RunningService,
   startService,
   until,
-} from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
-import { ALSO_LONG, shareOut } from '../scale.ts';
+} from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
+import { ALSO_LONG, shareOut } from '../../scale.ts';
 
 const place = createPlaces();
 const lines = simulateLines(30);

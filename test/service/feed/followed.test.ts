@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listenOnFollowerSocket } from '../../src/upstream/channel/socket/socket-server.ts';
-import { createKey, readSamples, startService, until } from '../../tools/harness/running.ts';
-import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
-import { ALICE, BOB, TestFollower } from '../http/followed.ts';
-import { openSteppedLedger } from '../push/stepped-ledger.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { listenOnFollowerSocket } from '../../../src/upstream/channel/socket/socket-server.ts';
+import { createKey, readSamples, startService, until } from '../../../tools/harness/running.ts';
+import { makeTemporaryFolder } from '../../../tools/harness/temporary-folder.ts';
+import { ALICE, BOB, TestFollower } from '../../http/followed.ts';
+import { openSteppedLedger } from '../../push/stepped-ledger.ts';
+import { LONG_ONLY } from '../../scale.ts';
 
 const WORKERS = 2;
 

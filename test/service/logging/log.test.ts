@@ -4,11 +4,11 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLog, formatEntry } from '../../src/service/logging/log.ts';
-import { MAIN } from '../../tools/harness/paths.ts';
-import { createPlaces, Program, start } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { simulateLines } from '../../tools/harness/simulated-lines.ts';
+import { createLog, formatEntry } from '../../../src/service/logging/log.ts';
+import { MAIN } from '../../../tools/harness/paths.ts';
+import { createPlaces, Program, start } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { simulateLines } from '../../../tools/harness/simulated-lines.ts';
 
 const place = createPlaces();
 const data = await makeLedger(place(), simulateLines(3));

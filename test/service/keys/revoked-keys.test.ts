@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
-import { keysFolder } from '../../src/access/embedded/key-tables.ts';
-import { openLmdbKeyTables } from '../../src/access/embedded/lmdb-key-tables.ts';
-import { findRemovableKeys } from '../../src/access/key-changes.ts';
-import { KeyRing } from '../../src/access/key-ring.ts';
-import { hashSecret } from '../../src/access/keys.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { createKey } from '../../tools/harness/running.ts';
+import { openEmbeddedKeys } from '../../../src/access/embedded/embedded-keys.ts';
+import { keysFolder } from '../../../src/access/embedded/key-tables.ts';
+import { openLmdbKeyTables } from '../../../src/access/embedded/lmdb-key-tables.ts';
+import { findRemovableKeys } from '../../../src/access/key-changes.ts';
+import { KeyRing } from '../../../src/access/key-ring.ts';
+import { hashSecret } from '../../../src/access/keys.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { createKey } from '../../../tools/harness/running.ts';
 
 const place = createPlaces();
 
