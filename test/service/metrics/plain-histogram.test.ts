@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client';
-import { PlainHistogram } from '../../src/service/metrics/plain-histogram.ts';
+import { PlainHistogram } from '../../../src/service/metrics/plain-histogram.ts';
 
 const NAME = 'test_seconds';
 const HELP = 'Seconds of a test.';
