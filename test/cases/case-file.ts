@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { OWN_TYPES } from '../../src/info/question-types.ts';
+import { OWN_TYPES, PUSHED_TYPES } from '../../src/info/question-types.ts';
 import { PROJECT } from '../../tools/harness/paths.ts';
 import { joinLines, LINE_LENGTH } from './json-layout.ts';
 
@@ -58,9 +58,10 @@ export class CaseFile {
   readonly name: string;
   readonly cases: Case[] = [];
   readonly #lines: readonly string[];
-  /** The names that the file declares, with their values and lines, and a name that every file has. */
+  /** The names that the file declares, with their values and lines, and the names that every file has. */
   readonly #names = new Map([
-    ['TYPES', { value: OWN_TYPES.map(({ type }) => type).join(', '), line: 0 }],
+    ['TYPES', { value: listNames(OWN_TYPES), line: 0 }],
+    ['PUSHED_TYPES', { value: listNames(PUSHED_TYPES), line: 0 }],
   ]);
   #ledger: Ledger = EMPTY;
   /** Takes the indented lines below the last line that is not indented. */
@@ -188,6 +189,10 @@ export class CaseFile {
 }
 
 const ARROW = ' -> ';
+
+function listNames(types: readonly { readonly type: string }[]): string {
+  return types.map(({ type }) => type).join(', ');
+}
 
 function withResult(item: string, result: readonly string[]): string[] {
   const whole = `${item}${ARROW}${result[0]}`;
