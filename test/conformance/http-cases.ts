@@ -23,6 +23,8 @@ const PATHS = [
   ...[`/${ENCODED_KEY}/info`, `/${ENCODED_KEY}/%69nfo`],
   ...[`/${KEY}//info`, `/${KEY}////info/?a`, `/${KEY}//%69nfo`, `http://localhost/${KEY}//info`],
   ...[`http://localhost/${KEY}/info`, `https://user:word@elsewhere:1/${KEY}/info/?a`],
+  // A path has up to 32 slashes.
+  `/${KEY}${'/'.repeat(31)}info`,
 ];
 
 const NO_PATHS = [
@@ -30,6 +32,7 @@ const NO_PATHS = [
   ...[`/${KEY}%2Finfo`, `/${KEY}/info%2F`, '/%zz/info', `/${KEY}%/info`, '/%ff/info'],
   ...[`//${KEY}/info`, `/${KEY}/info//info`, `/${KEY}/x//info`, '/assets//info/x', 'http://'],
   ...['/__proto__', '/health%00', '/constructor/', `/${KEY}/information`],
+  `/${KEY}${'/'.repeat(32)}info`,
 ];
 
 const NO_KEY =
@@ -88,10 +91,11 @@ function pathCases(): Case[] {
 const JSON_TYPES = [
   ...['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json;'],
   ' application/json ; charset=utf-8 ',
+  'application/json'.padEnd(256, ';'),
 ];
 const OTHER_TYPES = [
   ...['application/json; charset=latin1', 'application/jsonp', 'text/json', 'text/plain', ''],
-  ...[undefined, `application/json${' '.repeat(10_000)}x`],
+  ...[undefined, `application/json${' '.repeat(10_000)}x`, 'application/json'.padEnd(257, ';')],
 ];
 
 function headerCases(): Case[] {
@@ -104,7 +108,11 @@ function headerCases(): Case[] {
   return [
     ...JSON_TYPES.map((type) => answered(`Content-Type: ${type}`, typed(type))),
     ...OTHER_TYPES.map((type) => ({
-      ...{ name: `Content-Type: ${type?.slice(0, 40)}`, asked: typed(type), expected: refused },
+      ...{
+        name: `Content-Type: ${type?.slice(0, 40)} (${type?.length})`,
+        asked: typed(type),
+        expected: refused,
+      },
     })),
     {
       name: 'a compressed body',

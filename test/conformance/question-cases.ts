@@ -49,15 +49,18 @@ const UNCHANGED = { status: 304, answerTo: AUCTION, isTagged: true } as const;
 
 function pollingCases(tag: string): Case[] {
   const matching = [tag, tag.slice(2), `"other", ${tag}`, `${tag},W/"x"`, '*'];
+  // Of many tags in one header, only the first are read.
+  matching.push(`${'"a", '.repeat(31)}${tag}`);
   const others = ['"other"', tag.slice(3, -1), '', 'W/"'];
+  others.push(`${'"a", '.repeat(32)}${tag}`, `${','.repeat(15_000)}${tag}`);
   const withTag = (header: string) => ({ ...POLL, headers: { 'If-None-Match': header } });
   return [
     ...matching.map((header) => ({
-      ...{ name: `GET with If-None-Match: ${header}`, asked: withTag(header) },
+      ...{ name: `GET with If-None-Match: ${header.slice(0, 60)}`, asked: withTag(header) },
       expected: UNCHANGED,
     })),
     ...others.map((header) => ({
-      ...{ name: `GET with If-None-Match: ${header}`, asked: withTag(header) },
+      ...{ name: `GET with If-None-Match: ${header.slice(0, 60)}`, asked: withTag(header) },
       expected: { ...POLLED, answerTo: AUCTION },
     })),
     {
@@ -98,6 +101,14 @@ const WRONG_QUERIES: readonly [query: string, error: RequestErrorCode, field: st
   ['type=marginTable&id=one', 'invalid_field', 'id'],
   ['type=marginTable&id=1&id=2', 'invalid_field', 'id'],
 ];
+
+/** Bodies that would cost far more to parse than any question. */
+const EXCESSIVE: Readonly<Record<string, string>> = {
+  '[': '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2),
+  '{': `{"type":[${'{},'.repeat(20_000)}{}]}`,
+  ':': `{${Array.from({ length: 5000 }, (_, at) => `"${at}":1`).join()}}`,
+  ',': `{"type":[${'1,'.repeat(30_000)}1]}`,
+};
 
 function wrongQuestionCases({ user }: Subjects): Case[] {
   const short = '0x and 40 hexadecimal digits';
@@ -171,6 +182,11 @@ function wrongQuestionCases({ user }: Subjects): Case[] {
         message: `body: got more than ${BODY_BYTES_MAX} bytes, expected at most ${BODY_BYTES_MAX}`,
       },
     },
+    ...Object.entries(EXCESSIVE).map(([mark, sent]): Case => {
+      const message = `body: got more than ${mark === ',' ? 2048 : 256} of "${mark}", expected one question`;
+      const expected = { status: 422, error: 'invalid_field', field: 'body', message } as const;
+      return { name: `a body of many "${mark}"`, asked: { body: sent }, expected };
+    }),
     answered('a body at the limit', { body: QUESTION.padEnd(BODY_BYTES_MAX) }),
     ...WRONG_QUERIES.map(([query, error, field]) => ({
       name: `GET with the query ${query}`,

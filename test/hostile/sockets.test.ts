@@ -69,20 +69,6 @@ async function isAnswered(service: Service): Promise<void> {
 
 for (const [lane, flags] of LANES) {
   test(
-    `a tunnel behind unread responses, then a reset, harms nobody (${lane})`,
-    LONG_ONLY,
-    async (t) => {
-      const service = await startService(t, flags);
-      for (let count = 0; count < 5; count++) {
-        const client = await connectUnread(service, CONNECT);
-        client.socket.resetAndDestroy();
-        await isAnswered(service);
-      }
-      assert.equal((await service.stop()).code, 0);
-    },
-  );
-
-  test(
     `offers of another protocol, without end, keep nobody waiting (${lane})`,
     LONG_ONLY,
     async (t) => {
@@ -143,25 +129,6 @@ for (const [lane, flags] of shareOut(LANES, 1)) {
     ALSO_LONG,
     async (t) => {
       await checkUnreadQuestions(await startService(t, flags));
-    },
-  );
-
-  test(`a wait for a height does not hold up a stop (${lane})`, ALSO_LONG, async (t) => {
-    const wait = ['--min-height-wait', '30000'];
-    const service = await startService(t, [...flags, ...wait], { stopTimeout: 500 });
-    const client = await connect(service.port);
-    client.send(formatQuestion(service.key, { headers: { 'Ledger-Min-Height': '999' } }));
-    await sleep(300);
-    const ended = await Promise.race([service.stop(), sleep(15_000, undefined, { ref: false })]);
-    assert.equal(ended?.code, 0);
-    client.close();
-  });
-
-  test(
-    `clients that ask without a pause lose nothing when the service stops (${lane})`,
-    ALSO_LONG,
-    async (t) => {
-      await checkBusyStop(await startService(t, flags));
     },
   );
 }
@@ -285,26 +252,6 @@ async function checkDrain(context: TestContext, flags: readonly string[]): Promi
 function checkWholeOrStopped({ status, body }: RawResponse): void {
   if (status === 503) assert.equal(JSON.parse(body).message, 'the service is stopping');
   else assert.equal(body.split('"time":').length, BATCH_USERS + 1);
-}
-
-const BUSY_CLIENTS = 20;
-
-async function checkBusyStop(service: Service): Promise<void> {
-  const question = formatQuestion(service.key);
-  const clients = Array.from({ length: BUSY_CLIENTS }, () => connect(service.port));
-  const askOn = async (client: RawClient) => {
-    client.send(question);
-    const { status, headers } = await client.response();
-    assert.equal(status, 200);
-    return headers.get('connection') === 'close';
-  };
-  const asking = (await Promise.all(clients)).map(async (client) => {
-    while (!(await askOn(client)));
-  });
-  await sleep(500);
-  const stopped = service.stop();
-  await Promise.all(asking);
-  assert.equal((await stopped).code, 0);
 }
 
 const DESCRIPTORS = 150;

@@ -137,22 +137,6 @@ for (const isOnNode of [false, true]) {
   });
 }
 
-test('a path has up to 32 slashes, and a media type 256 characters', async (context) => {
-  const { port, key } = await startInProcess(context);
-  while ((await exchange(port, formatQuestion(key, { body: ACCOUNT }))).status !== 200);
-  for (const transport of [{}, { TE: 'trailers' }]) {
-    const ask = async (slashes: number, type: string) => {
-      const path = `/${key}${'/'.repeat(slashes - 1)}info`;
-      const headers = { 'Content-Type': type, ...transport };
-      return (await exchange(port, formatQuestion(key, { path, headers, body: ACCOUNT }))).status;
-    };
-    const json = 'application/json';
-    assert.equal(await ask(32, json.padEnd(256, ';')), 200);
-    assert.equal(await ask(33, json), 404);
-    assert.equal(await ask(2, json.padEnd(257, ';')), 415);
-  }
-});
-
 test('a long query is read from the request that it came with', async (context) => {
   const { port, key } = await startInProcess(context);
   const client = await connect(port);

@@ -7,26 +7,7 @@ import { exchange } from '../../tools/harness/raw-client.ts';
 import { formatQuestion } from '../../tools/harness/service.ts';
 import { startInProcess } from './in-process.ts';
 
-const BODY_BYTES_MAX = 65_536;
 const THOUSAND = Array.from({ length: 1000 }, (_, at) => `0x${String(at).padStart(40, '0')}`);
-
-const EXCESSIVE: Readonly<Record<string, string>> = {
-  '[': '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2),
-  '{': `{"type":[${'{},'.repeat(20_000)}{}]}`,
-  ':': `{${Array.from({ length: 5000 }, (_, at) => `"${at}":1`).join()}}`,
-  ',': `{"type":[${'1,'.repeat(30_000)}1]}`,
-};
-
-test('bodies of far more values than a question has are refused for that', async (context) => {
-  const { port, key } = await startInProcess(context);
-  for (const [mark, body] of Object.entries(EXCESSIVE)) {
-    const answer = await exchange(port, formatQuestion(key, { body }));
-    const { error, message, field } = JSON.parse(answer.body);
-    assert.deepEqual([answer.status, error, field], [422, 'invalid_field', 'body']);
-    const max = mark === ',' ? 2048 : 256;
-    assert.equal(message, `body: got more than ${max} of "${mark}", expected one question`);
-  }
-});
 
 test('the longest question there is may be written with as much space as it likes', async (context) => {
   const { port, key } = await startInProcess(context);

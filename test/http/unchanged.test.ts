@@ -73,22 +73,6 @@ test('a poll for what the client has computes no answer, of any type', async (co
   assert.deepEqual(service.logged, []);
 });
 
-test('of many tags in one header, only the first are looked at', async (context) => {
-  const service = await startInProcess(context);
-  const query = 'type=perpDeployAuctionStatus';
-  const account = `type=clearinghouseState&user=${USER}`;
-  for (const asked of [query, account]) {
-    const tag = tagOf(await poll(service, { query: asked }));
-    for (const isOnNode of [false, true]) {
-      const ask = async (before: string) =>
-        (await poll(service, { query: asked, tag: `${before}${tag}`, isOnNode })).status;
-      assert.equal(await ask('"a", '.repeat(31)), 304);
-      assert.equal(await ask('"a", '.repeat(32)), 200);
-      assert.equal(await ask(','.repeat(15_000)), 200);
-    }
-  }
-});
-
 test('a long answer to a poll has a tag, and so has its head alone', async (context) => {
   const service = await startInProcess(context);
   const users = Array.from({ length: 60 }, (_, index) => `0x${String(index).padStart(40, '0')}`);

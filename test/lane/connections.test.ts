@@ -4,10 +4,8 @@ import assert from 'node:assert/strict';
 import type { Server, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocket } from 'ws';
-import { PushClient } from '../../tools/harness/push-client.ts';
 import { connect, type RawClient } from '../../tools/harness/raw-client.ts';
-import { formatQuestion, formatRequest, startService } from '../../tools/harness/service.ts';
+import { formatQuestion } from '../../tools/harness/service.ts';
 import { listenLocally } from '../http/in-process.ts';
 import { ALSO_LONG, shareOut } from '../scale.ts';
 import { type BothLanes, openBothLanes } from './both-lanes.ts';
@@ -37,42 +35,8 @@ async function askOn(client: RawClient, key: string): Promise<void> {
   assert.equal((await client.response()).status, 200);
 }
 
-async function secondsUntilClosed({ closed }: RawClient, startedMs: number): Promise<number> {
-  await closed;
-  return (performance.now() - startedMs) / 1000;
-}
-
 const TIMEOUTS = { idleTimeout: 1000, headerTimeout: 1000, requestTimeout: 2000 };
-/** Node looks for what is late now and then, and allows a second more than it says. */
-const LATE_SECONDS_MAX = 6;
-
 for (const name of LANES) {
-  test(`idle and slow connections are closed (${name} lane)`, ALSO_LONG, async (t) => {
-    const { port, key } = await open(t, name, TIMEOUTS);
-    const question = formatQuestion(key);
-    const startedMs = performance.now();
-    const [silent, idle, late, later, busy] = await Promise.all(
-      Array.from({ length: 5 }, () => connect(port)),
-    );
-    await askOn(idle, key);
-    late.send(question.subarray(0, -1));
-    await askOn(later, key);
-    later.send(question.subarray(0, 20));
-    const waits = [silent, idle, late, later].map((client) =>
-      secondsUntilClosed(client, startedMs),
-    );
-    for (let count = 0; count < 12; count++) {
-      await askOn(busy, key);
-      await sleep(250);
-    }
-    busy.close();
-    const seconds = await Promise.all(waits);
-    const told = seconds.map((one) => one.toFixed(1)).join(', ');
-    for (const one of seconds) assert.ok(one > 0.9 && one < LATE_SECONDS_MAX, told);
-    for (const client of [late, later]) assert.equal((await client.response()).status, 408);
-    assert.deepEqual([silent.left, idle.left], ['', '']);
-  });
-
   test(`connections over the limit are closed at once (${name} lane)`, ALSO_LONG, async (t) => {
     const { port, key, lanes } = await open(t, name, { connectionsMax: 5 });
     const clients: RawClient[] = [];
@@ -108,47 +72,10 @@ for (const name of LANES) {
     },
   );
 
-  test(
-    `as many ordinary requests as one read brings are answered (${name} lane)`,
-    ALSO_LONG,
-    async (t) => {
-      const { port, key } = await open(t, name);
-      const client = await connect(port);
-      client.send(Buffer.concat(Array.from({ length: 150 }, () => formatQuestion(key))));
-      for (let count = 0; count < 150; count++) {
-        assert.equal((await client.response()).status, 200);
-      }
-      await askOn(client, key);
-      client.close();
-    },
-  );
-
   test(`who takes long to read an answer is not idle (${name} lane)`, ALSO_LONG, async (t) => {
     const settings = { ...TIMEOUTS, requestTimeout: 60_000, bodyBytesMax: 65_536 };
     const place = await open(t, name, settings);
     await checkSlowReader(place);
-  });
-
-  test(`push works on a connection that has asked before (${name} lane)`, ALSO_LONG, async (t) => {
-    const place = await open(t, name);
-    await checkPush(t, place);
-  });
-
-  test(`a service that stops finishes what it has begun (${name} lane)`, ALSO_LONG, async (t) => {
-    const service = await startService(t, name === 'plain' ? ['--no-fast-lane'] : []);
-    const { port, key } = service;
-    const [silent, idle, begun] = await Promise.all(Array.from({ length: 3 }, () => connect(port)));
-    await askOn(idle, key);
-    await askOn(begun, key);
-    const question = formatQuestion(key);
-    begun.send(question.subarray(0, -5));
-    await sleep(200);
-    const stopped = service.stop();
-    await Promise.all([silent.closed, idle.closed]);
-    begun.send(question.subarray(-5));
-    assert.equal((await begun.response()).status, 200);
-    await begun.closed;
-    assert.equal((await stopped).code, 0);
   });
 }
 
@@ -182,37 +109,6 @@ async function checkUnreadBounded({ port, server, key }: Place): Promise<void> {
   await askOn(other, key);
   other.close();
   client.close();
-}
-
-/** Questions, then a handshake, then subscriptions and questions, all on one connection. */
-async function checkPush(context: TestContext, { port, key, lanes }: Place): Promise<void> {
-  const client = await connect(port);
-  for (let count = 0; count < 3; count++) await askOn(client, key);
-  client.socket.removeAllListeners('data');
-  const webSocket = new WebSocket(`ws://127.0.0.1:${port}/${key}/ws`, {
-    createConnection: () => client.socket,
-  });
-  const push = new PushClient(webSocket);
-  context.after(() => push.close());
-  await new Promise((resolve) => webSocket.once('open', resolve));
-  const subscription = { type: 'clearinghouseState', user: lanes.users[0] };
-  push.subscribe(subscription);
-  await push.next('subscriptionResponse');
-  const state = await push.nextState();
-  assert.equal(state.user, lanes.users[0]);
-  push.send({
-    method: 'post',
-    id: 7,
-    request: { type: 'info', payload: { type: 'exchangeStatus' } },
-  });
-  assert.match(JSON.stringify(await push.next('post')), /"id":7/);
-  await push.isQuiet();
-  // And an ordinary connection beside it goes on.
-  const other = await connect(port);
-  await askOn(other, key);
-  other.send(formatRequest({ method: 'GET', path: '/health' }));
-  assert.equal((await other.response()).status, 200);
-  other.close();
 }
 
 /** More than the system keeps for a client that does not read, some tens of MiB where buffers may grow. */

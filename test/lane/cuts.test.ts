@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
+import { formatAsked } from '../conformance/case.ts';
+import { listFramingCases } from '../conformance/framing-cases.ts';
+import { listHttpCases } from '../conformance/http-cases.ts';
+import { listQuestionCases } from '../conformance/question-cases.ts';
 import { ALSO_FULL, scale } from '../scale.ts';
 import { StandingClock } from '../standing-clock.ts';
 import { compare, openBothLanes, PLACES, type Read } from './both-lanes.ts';
@@ -13,7 +16,6 @@ import { byteByByte, cutAt } from './random-conversations.ts';
 new StandingClock();
 const lanes = await openBothLanes({ after });
 const { free, expired } = lanes.keySets[0];
-const [user] = lanes.users;
 const BODY = '{"type":"perpDexs"}';
 
 /** As short as a question can be. */
@@ -24,45 +26,30 @@ function formatShort(key: string): Buffer {
 
 const SHORT = formatShort(free);
 
-const spaced = `{"type": "clearinghouseState", "user": "${user}", "dex": ""}`;
-const chunks = `5\r\n${BODY.slice(0, 5)}\r\ne;a=b\r\n${BODY.slice(5)}\r\n0\r\nX-Late: 1\r\n\r\n`;
-const chunked = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
-const offer = { Connection: 'Upgrade', Upgrade: 'h2c' };
+/** Requests of the table that follow a question on its connection. */
+const NAMES = [
+  'allowed, since extensions and trailers say nothing about the length: chunks with a trailer',
+  'allowed, since some clients send an empty line too many: an empty line before the request',
+  'right and wrong questions in their order',
+  'an expired key',
+  'HEAD',
+  'a connection that is to be closed',
+  'the expectation 100-continue',
+  'an offer of HTTP/2',
+  'bytes that are not HTTP',
+  'HTTP/1.0',
+];
 
-const REQUESTS: Readonly<Record<string, Buffer>> = {
-  'a question': formatQuestion(free, { body: spaced }),
-  'two questions': Buffer.concat([SHORT, formatQuestion(free, { body: spaced })]),
-  'a question in chunks': formatQuestion(free, { headers: chunked, body: chunks }),
-  'a question between two that are refused': Buffer.concat([
-    formatQuestion(expired, { body: BODY }),
-    SHORT,
-    formatQuestion(free, { body: '{"type":' }),
-  ]),
-  'a question, then one in the query': Buffer.concat([
-    SHORT,
-    formatRequest({ method: 'GET', path: `/${free}/info?type=perpDexs` }),
-  ]),
-  'a question and an empty line, then one that is the last': Buffer.concat([
-    SHORT,
-    Buffer.from('\r\n'),
-    formatQuestion(free, { body: BODY, headers: { Connection: 'close' } }),
-    SHORT,
-  ]),
-  'a question, then one that asks before it sends': Buffer.concat([
-    SHORT,
-    formatQuestion(free, { body: BODY, headers: { Expect: '100-continue' } }),
-  ]),
-  'a question, then one with an offer of another protocol, then one': Buffer.concat([
-    SHORT,
-    formatQuestion(free, { body: BODY, headers: offer }),
-    SHORT,
-  ]),
-  'a question, then bytes that are none': Buffer.concat([SHORT, Buffer.from('nonsense\r\n\r\n')]),
-  'a question, then one of HTTP/1.0': Buffer.concat([
-    SHORT,
-    formatQuestion(free, { body: BODY, version: '1.0' }),
-  ]),
-};
+const subjects = { user: lanes.users[0], dex: lanes.dexes[1], table: lanes.tables[0], coin: 'BTC' };
+const TABLE = [...listQuestionCases(subjects, '*'), ...listHttpCases(), ...listFramingCases()];
+
+/** Between two questions, the second of which may not be answered any more. */
+function formatNamed(name: string): Buffer {
+  const one = TABLE.find((each) => each.name === name);
+  assert.ok(one, name);
+  const secret = one.asked.key === 'expired' ? expired : free;
+  return Buffer.concat([SHORT, formatAsked(one.asked, secret), SHORT]);
+}
 
 /** Whatever the cuts, the same is said; returns how many there were. */
 async function compareCuts(arrivals: Iterable<Read[]>): Promise<number> {
@@ -99,8 +86,9 @@ function* everyPair(bytes: Buffer): Iterable<Read[]> {
   }
 }
 
-for (const [name, bytes] of Object.entries(REQUESTS)) {
+for (const name of NAMES) {
   test(`cut at every byte: ${name}`, ALSO_FULL, async () => {
+    const bytes = formatNamed(name);
     assert.equal(await compareCuts(everyCut(bytes)), bytes.length + 1);
   });
 }

@@ -4,7 +4,7 @@ import type { Random } from '../../src/simulator/random.ts';
 import { HEIGHT } from '../../tools/harness/service.ts';
 import { LIMITS } from './both-lanes.ts';
 import { ordinaryBody, type Subjects } from './random-bodies.ts';
-import type { Source } from './random-requests.ts';
+import { INSERTED, type Source } from './random-requests.ts';
 
 /** What a client sends with each of its requests. */
 interface Client {
@@ -39,56 +39,6 @@ function randomClient({ random, keys }: Source): Client {
     method: random.pick(['GET', 'GET', 'HEAD', 'POST']),
   };
 }
-
-/** Parts of a query that are right, wrong, or no part of a URL. */
-const INSERTED = [
-  ...[
-    '&',
-    '=',
-    '?',
-    '+',
-    '%',
-    '%20',
-    '%2',
-    '%zz',
-    '%C3%A9',
-    '%ff',
-    '%00',
-    '&&',
-    ';',
-    '/',
-    '//',
-    '@',
-  ],
-  ...[
-    '#',
-    '#x',
-    ' ',
-    '\t',
-    '\0',
-    '\x7f',
-    '\x80',
-    '\xff',
-    '"',
-    '<',
-    '{',
-    '|',
-    '\\',
-    '^',
-    '`',
-    '[',
-    '\r',
-  ],
-  ...[
-    '\n',
-    '\r\n',
-    '\r\n\r\n',
-    ' HTTP/1.1',
-    ' HTTP/1.1\r\n',
-    ' HTTP/1.1\r\nX: y\r\n\r\n',
-    ' HTTP/1.0',
-  ],
-];
 
 function ordinaryQuery(random: Random, { users, dexes }: Subjects): string {
   const user = random.pick(users);
@@ -133,18 +83,10 @@ function randomTarget(path: string, { random, subjects }: Source): string {
 
 function randomLength(random: Random, length: number): string {
   if (random.chance(0.85)) return String(length);
+  const inserted = random.pick(INSERTED);
   return random.pick([
-    ...[
-      `0${length}`,
-      `+${length}`,
-      `${length} `,
-      ` ${length}`,
-      `${length}x`,
-      '',
-      '0',
-      `${length}.0`,
-    ],
-    ...[`${length + 1}`, `${length - 1}`, '999999999', '9999999999', `${LIMITS.bodyBytesMax + 1}`],
+    ...[inserted + length, length + inserted, '', '0', '999999999', '9999999999', '000'],
+    ...[`${length + 1}`, `${length - 1}`, `${LIMITS.bodyBytesMax + 1}`, `0${length}`],
     ...[`${length}\r\nContent-Length: ${length}`, `${length}\r\nX: y`, `1,${length}`],
   ]);
 }

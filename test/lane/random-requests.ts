@@ -97,7 +97,7 @@ function tableRequest(source: Source): string {
 }
 
 /** What may stand in a request, or may not. */
-const INSERTED = [
+export const INSERTED = [
   ...['\t', '\x80', '\xff', '\xa0', '\x7f', '\0', '\x01', '\x0b', ' ', '  ', '"', ',', ';', ':'],
   ...['\r', '\n', '\r\n', '\n\r', '\r\n ', '\r\n\t', '\r\nx', '\r\n:', '\r\n\r\n', '\r\r\n'],
   ...[
@@ -120,6 +120,7 @@ const INSERTED = [
     '\\',
     '\xe9',
   ],
+  ...['&&', '%zz', '%C3%A9', '%00', '@', '"', '<', '|', '^', '`', '[', ' HTTP/1.1', ' HTTP/1.0'],
 ];
 
 const HEAD_END = '\r\n\r\n';
