@@ -111,7 +111,9 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'info/read-question.ts UNKNOWN_TYPE_LENGTH_MAX'],
   ],
   'log lines about clients': [['count', 'http/answering/limits/rate-limited-log.ts LINES_MAX']],
-  'log lines that cannot be written': [['bytes', 'service/logging/log.ts UNWRITTEN_BYTES_MAX']],
+  'log lines that cannot be written': [
+    ['bytes', 'service/logging/log-destination.ts UNWRITTEN_BYTES_MAX'],
+  ],
   'push connections': [['count', 'pushConnectionsMax']],
   'subscriptions for each allowed push connection': [
     ['count', 'http/limits.ts PUSH_SUBSCRIPTIONS_PER_CONNECTION'],
@@ -220,7 +222,6 @@ const NOT_BY_CLIENTS: Readonly<Record<string, readonly string[]>> = {
     'info/answers/user-accounts.ts NAME_BYTES_MAX',
     'info/types/batch-clearinghouse-states.ts PIECE_BYTES',
     'upstream/client/answers/upstream-answer.ts STEP_BYTES',
-    'service/worker.ts INLINED_BYTES_MAX',
   ],
   'shares of work and numbers of attempts': [
     'http/transport/connections/drain.ts ACCEPT_SHARE_MAX',
