@@ -7,7 +7,7 @@ import { USD_DECIMALS } from '../../events/fields.ts';
 import { type Address, formatAddress } from '../../exact/address.ts';
 import { formatUnits } from '../../exact/decimal.ts';
 import { createState } from '../../state/state.ts';
-import { SYSTEM_CLOCK } from '../client/limits/clock.ts';
+import { type Clock, SYSTEM_CLOCK } from '../client/limits/clock.ts';
 import type { AnswerAsker } from '../client/question-asker.ts';
 import type { AskOptions } from '../client/upstream.ts';
 import { UpstreamError } from '../client/upstream-error.ts';
@@ -59,6 +59,8 @@ interface ComparedAccount {
 const ISOLATED_LEG = 'isolatedLeg';
 /** The figures that contain an isolated amount outside of all positions. */
 const LEG_FIGURES: readonly string[] = ['marginSummary.accountValue', 'marginSummary.totalRawUsd'];
+/** Without timers, the market keeper reads the markets only when it is asked to. */
+const CLOCK: Clock = { nowMs: () => SYSTEM_CLOCK.nowMs(), setTimer: () => () => undefined };
 const LEG_NOTE = 'isolated leg: cash outside of all positions, whose rule is not known';
 
 export class AccountComparer {
@@ -76,7 +78,7 @@ export class AccountComparer {
   readonly #ask: AskOptions;
 
   constructor(server: AnswerAsker, ask: AskOptions) {
-    const clock = SYSTEM_CLOCK;
+    const clock = CLOCK;
     const upstream: AnswerAsker = {
       ask: (question) => server.ask(question, ask),
       askAnswer: (question) => server.askAnswer(question, ask),
