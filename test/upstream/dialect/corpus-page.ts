@@ -20,12 +20,21 @@ replaced. This page is generated from the recordings by \`npm run docs:accounts\
 const LEGEND = `
 In the table, "value" is the value of the account on its dex. "figures" counts the equal figures and the compared
 figures. If an account is passed on, only figures that are computed from other figures are compared, and the reason is
-in brackets. A follower would also ask for the spot balance, which the recordings do not have.
+in brackets. A follower would also ask for the spot balance, which most recordings do not have. Where the spot balance
+is given instead, it was worked out from the liquidation price, so the liquidation prices are not compared.
 `;
 
 const ORIGINS = `
 ## What the accounts are, and where they come from
+
+"markets" says where the terms of the account's markets come from, since an account's answer does not have them. Terms
+of a later day, or terms that were worked out from the answer's own \`maxLeverage\`, may differ from the terms of that
+day; if they do, figures differ, except \`maxLeverage\` itself. "meta of 2026-10" is the exchange's \`meta\` of October
+2026, from ArthurMateus/Copytrade-Test/tests/fixtures/meta_and_asset_ctxs.json.
 `;
+
+/** How recordings name the exchange's meta of October 2026. */
+const LATER_META = /^meta of the exchange, (2026-10) \([^)]*\)/;
 
 const LEFT_OUT = `
 ## Samples that are left out
@@ -42,8 +51,8 @@ export function formatCorpusPage(accounts: readonly CorpusAccount[]): string {
     '|---|---|---|---|---|---|---|---|',
     ...accounts.map(formatRow),
     ORIGINS,
-    '| account | origin | what it is | cut |',
-    '|---|---|---|---|',
+    '| account | origin | what it is | cut | markets |',
+    '|---|---|---|---|---|',
     ...accounts.map(formatOrigin),
     LEFT_OUT,
     '| origin | what it shows | why it is left out |',
@@ -99,8 +108,10 @@ function placeOfOrigin({ repository, path }: RecordedAccount['origin']): string 
   return path.includes('/') ? `${repository}/${path}` : `${repository}: ${path}`;
 }
 
-function formatOrigin({ answer: { name, origin, about, cut } }: CorpusAccount): string {
-  return `| ${name} | ${placeOfOrigin(origin)} | ${about} | ${cut} |`;
+function formatOrigin({ answer }: CorpusAccount): string {
+  const { name, origin, about, cut, marketsFrom } = answer;
+  const markets = marketsFrom.replace(LATER_META, 'meta of $1');
+  return `| ${name} | ${placeOfOrigin(origin)} | ${about} | ${cut} | ${markets} |`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

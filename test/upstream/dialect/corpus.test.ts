@@ -47,6 +47,8 @@ const FORMS = [
   'sub-account',
   'unifiedAccount',
   'portfolioMargin',
+  'vault',
+  'many dexes',
 ];
 const CLASSES = ['small', 'above 10,000', 'above a million', 'above 10 million'];
 
@@ -62,6 +64,14 @@ test('the corpus has every form of account', (context) => {
     [],
   );
   context.diagnostic(JSON.stringify(totalsOf(ACCOUNTS)));
+});
+
+test('positions of one account on several dexes were recorded, each dex by itself', () => {
+  const dexes = ACCOUNTS.filter(
+    ({ answer, forms }) =>
+      forms.includes('many dexes') && answer.clearinghouseState.assetPositions.length > 0,
+  ).map(({ answer }) => answer.dex);
+  assert.deepEqual(dexes, ['', 'xyz']);
 });
 
 test('docs/reference/recorded-accounts.md is what the corpus gives: npm run docs:accounts', () => {

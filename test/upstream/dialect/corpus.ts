@@ -128,7 +128,16 @@ async function followRecorded(recorded: RecordedAccount): Promise<FollowedAccoun
   if (!isReproduced || reading === undefined) return passOn(recorded, comparison);
   const ours = answerFromLedger(recorded, reading.rows, directory);
   const figures = compareMembers('', clearinghouseState, ours, reading.rows.collateral);
-  return { verdict: RECORDED, figures };
+  return { verdict: RECORDED, figures: withoutCircular(recorded, figures) };
+}
+
+/** A given collateral comes from the liquidation prices, so these prices show nothing. */
+function withoutCircular(
+  { givenCollateral }: RecordedAccount,
+  figures: readonly CorpusFigure[],
+): readonly CorpusFigure[] {
+  if (givenCollateral === undefined) return figures;
+  return figures.filter(({ place }) => !place.endsWith('.liquidationPx'));
 }
 
 /** A server that answers what was recorded, and refuses all other questions. */
@@ -319,7 +328,8 @@ export function followCorpus(): Promise<CorpusAccount[]> {
   );
 }
 
-function formsOf({ dex, forms, network, userAbstraction, ...rest }: RecordedAccount): string[] {
+function formsOf(account: RecordedAccount): string[] {
+  const { dex, forms, network, userAbstraction, givenCollateral, ...rest } = account;
   const { assetPositions, marginSummary } = rest.clearinghouseState;
   const modes = new Set(assetPositions.map(({ position }) => position.leverage.type));
   const isEmpty = assetPositions.length === 0;
@@ -329,6 +339,7 @@ function formsOf({ dex, forms, network, userAbstraction, ...rest }: RecordedAcco
     ...(cash < 0 ? ['negative cash'] : []),
     ...(dex === '' ? [] : ['further dex']),
     ...(userAbstraction === undefined ? [] : [userAbstraction]),
+    ...(givenCollateral === undefined ? [] : ['given collateral']),
     ...(network === 'test' ? ['test network'] : []),
     ...forms,
   ];
