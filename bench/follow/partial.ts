@@ -99,7 +99,7 @@ const IDLE_FOLLOWER: FollowerHandler = {
     upstream: 'http://bench',
     isHealthy: true,
     reason: '',
-    ages: { marks: 0, markets: 0, stream: 0, accountsMedian: 0, accountsMax: 0 },
+    ages: { marks: 0, otherMarks: 0, markets: 0, stream: 0, accountsMedian: 0, accountsMax: 0 },
     followed: 0,
     budget: null,
     leftOut: { count: 0, named: [] },

@@ -9,6 +9,7 @@ import type { FollowAges, FollowStatus } from '../../upstream/channel/follower-c
 /** The values of the label `of`, by age. */
 const AGES: Readonly<Record<keyof FollowAges, string>> = {
   marks: 'marks',
+  otherMarks: 'other_marks',
   markets: 'markets',
   stream: 'stream',
   accountsMedian: 'accounts_median',

@@ -191,6 +191,7 @@ function readAges(value: unknown): FollowAges {
   const read = (name: keyof FollowAges) => (isAmount(ages[name]) ? ages[name] : null);
   return {
     marks: read('marks'),
+    otherMarks: read('otherMarks'),
     markets: read('markets'),
     stream: read('stream'),
     accountsMedian: read('accountsMedian'),

@@ -76,7 +76,10 @@ export function wasAsked(outcome: ItemOutcome | ForwardOutcome): boolean {
 
 /** Ages in milliseconds; null if there is no data that could have an age. */
 export interface FollowAges {
+  /** Of the oldest mark that a position needs. */
   readonly marks: number | null;
+  /** Of the oldest mark of a market without a position, at most. */
+  readonly otherMarks: number | null;
   readonly markets: number | null;
   /** Time since the last message of the push connection to the exchange. */
   readonly stream: number | null;

@@ -157,6 +157,7 @@ export class FollowFeed implements Feed, FollowerHandler {
   #describeStart(): FollowStatus {
     const ages = {
       marks: null,
+      otherMarks: null,
       markets: null,
       stream: null,
       accountsMedian: null,

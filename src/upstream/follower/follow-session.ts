@@ -382,6 +382,7 @@ export class FollowSession {
       audit: this.audit,
       leftOut: this.#push.leftOut,
       marksAgeMs: this.#marks.ageMs,
+      otherMarksMs: this.pending.marks.othersMs,
       marketsAgeMs: this.#markets.ageMs,
       skipped: this.#markets.skipped,
       marketsFault: this.#marketsFault,

@@ -33,6 +33,8 @@ export interface StatusSources {
   /** Subscriptions that the upstream does not accept. */
   readonly leftOut: readonly LeftOut[];
   readonly marksAgeMs: number | undefined;
+  /** How long the mark of a market without a position may have waited to be recorded. */
+  readonly otherMarksMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
   /** Elements of the upstream's lists that cannot be used. */
   readonly skipped: readonly string[];
@@ -63,6 +65,7 @@ export function describeStatus(sources: StatusSources): FollowStatus {
     reason: reason ?? '',
     ages: {
       marks: roundAge(sources.marksAgeMs),
+      otherMarks: roundAge(otherMarksAge(sources)),
       markets: roundAge(sources.marketsAgeMs),
       stream: roundAge(sources.streamAgeMs),
       accountsMedian: roundAge(ages[Math.floor((ages.length - 1) / 2)]),
@@ -126,6 +129,11 @@ function listAges(watchList: WatchList, exchangeTime: number | undefined): numbe
     if (item.kind === 'account' && readTime > 0) ages.push(Math.max(0, exchangeTime - readTime));
   }
   return ages.sort((first, second) => first - second);
+}
+
+function otherMarksAge({ marksAgeMs, otherMarksMs }: StatusSources): number | undefined {
+  if (marksAgeMs === undefined || otherMarksMs === undefined) return undefined;
+  return marksAgeMs + otherMarksMs;
 }
 
 function roundAge(ageMs: number | undefined): number | null {

@@ -758,6 +758,8 @@ test('the follower says what it is about, and never where the upstream is in ful
   assert.equal(status.followed, 1);
   assert.deepEqual(status.budget, { limit: 1200, left: 1000 });
   assert.ok((status.ages.accountsMax ?? -1) >= 1_000, JSON.stringify(status.ages));
+  const { marks, otherMarks } = status.ages;
+  assert.ok(marks !== null && otherMarks !== null && otherMarks >= marks);
 });
 
 test('when the upstream is gone, ages grow, and the follower recovers by itself', async (t) => {

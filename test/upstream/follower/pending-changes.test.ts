@@ -204,6 +204,18 @@ test('marks of markets without a position wait for their turn in the interval, a
   assert.deepEqual(write(ledger, pending), [{ type: 'marks', prices: { A: '103.0' } }]);
 });
 
+test('the age of the oldest mark of a market without a position leaves out those with one', () => {
+  const { ledger, pending, clock } = createWithMarkets();
+  assert.equal(pending.marks.othersMs, 1_000);
+  clock.advance(EVERY_MS / 3);
+  write(ledger, pending, NOON + EVERY_MS / 3);
+  assert.equal(pending.marks.othersMs, 1_000 + EVERY_MS / 3, 'one of three had its turn');
+  pending.marks.setPositionCoins(new Set(['B', 'C']));
+  assert.equal(pending.marks.othersMs, 0);
+  pending.marks.setPositionCoins(new Set(['A', 'B', 'C']));
+  assert.equal(pending.marks.othersMs, undefined);
+});
+
 test('without an interval all marks are recorded as they come', () => {
   const ledger = createState();
   const clock = new ManualClock();

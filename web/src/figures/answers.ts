@@ -90,6 +90,7 @@ export interface FollowReport {
   readonly reason: string;
   readonly ages: {
     readonly marks: number | null;
+    readonly otherMarks: number | null;
     readonly markets: number | null;
     readonly stream: number | null;
     readonly accountsMedian: number | null;

@@ -34,6 +34,10 @@ export class MarkSchedule {
   #turnMs = Number.NEGATIVE_INFINITY;
   /** Number of coins that take a turn in the block of the last `select`. */
   #selectedTurns = 0;
+  /** The coins in the block of the last `select`. */
+  #selected: Iterable<string> = [];
+  /** By coin: when its latest mark was last recorded, or was found in the ledger. */
+  readonly #recordedMs = new Map<string, number>();
 
   constructor(options: MarkScheduleOptions) {
     this.#options = options;
@@ -76,6 +80,18 @@ export class MarkSchedule {
     }
   }
 
+  /**
+   * For how long the ledger has not had the latest mark of a market without a position, at most;
+   * undefined if there is no such market.
+   */
+  get othersMs(): number | undefined {
+    const recordedMs = this.#coins
+      .filter((coin) => !this.#held.has(coin))
+      .flatMap((coin) => this.#recordedMs.get(coin) ?? []);
+    if (recordedMs.length === 0) return undefined;
+    return this.#options.clock.nowMs() - Math.min(...recordedMs);
+  }
+
   /** Whether marks need a block now. Marks that take turns wait for the next block. */
   get isDue(): boolean {
     return this.#isNew;
@@ -86,6 +102,12 @@ export class MarkSchedule {
    * opens.
    */
   select(opened: ReadonlySet<string>): Prices {
+    const selected = this.#select(opened);
+    this.#selected = selected.keys();
+    return selected;
+  }
+
+  #select(opened: ReadonlySet<string>): Prices {
     this.#selectedTurns = this.#countTurns();
     if (this.#selectedTurns === this.#coins.length) return this.#latest;
     const coins = new Set(opened);
@@ -110,7 +132,9 @@ export class MarkSchedule {
     const { everyMs, clock } = this.#options;
     const { length } = this.#coins;
     const turns = this.#selectedTurns;
-    if (turns === length) this.#turnMs = clock.nowMs();
+    const nowMs = clock.nowMs();
+    for (const coin of this.#selected) this.#recordedMs.set(coin, nowMs);
+    if (turns === length) this.#turnMs = nowMs;
     else this.#turnMs += (turns * everyMs) / length;
     this.#place = length === 0 ? 0 : (this.#place + turns) % length;
   }
