@@ -90,6 +90,24 @@ test('no refusal waits on a connection that has ended or is to end', async (cont
   assert.equal(come.length, 2 * AT_ONCE + 1);
 });
 
+const CONNECTIONS = 500;
+const WAITING_EACH = 100;
+/** About half of what a search through the queue for each refusal takes in processor time. */
+const CLOSE_CPU_MS_MAX = 400;
+
+test('connections with many waiting refusals are closed without a search for each of them', (context) => {
+  const { come, refuse } = openPace(context);
+  const cancellations = Array.from({ length: CONNECTIONS }, () => new Cancellation());
+  for (let count = 0; count < WAITING_EACH; count++) {
+    for (const cancellation of cancellations) refuse('loud', cancellation);
+  }
+  assert.equal(come.length, AT_ONCE);
+  const before = process.cpuUsage();
+  for (const cancellation of cancellations.reverse()) cancellation.cancel(STOPPING);
+  const cpuMs = process.cpuUsage(before).user / 1000;
+  assert.ok(cpuMs < CLOSE_CPU_MS_MAX, `${cpuMs} ms`);
+});
+
 const SPENT: Allowance = {
   isAllowed: true,
   limit: 40,

@@ -8,8 +8,11 @@ interface OfKey {
 }
 
 export class RoundRobin<T extends OfKey> {
-  /** The first key has the next turn. Keys without items are deleted. */
-  readonly #byKey = new Map<string, T[]>();
+  /**
+   * The first key has the next turn. Keys without items are deleted. The items of a key are in a Set, because a
+   * client that is gone deletes its items from anywhere in a queue of thousands.
+   */
+  readonly #byKey = new Map<string, Set<T>>();
 
   get isEmpty(): boolean {
     return this.#byKey.size === 0;
@@ -17,8 +20,8 @@ export class RoundRobin<T extends OfKey> {
 
   add(item: T): void {
     const items = this.#byKey.get(item.keyId);
-    if (items === undefined) this.#byKey.set(item.keyId, [item]);
-    else items.push(item);
+    if (items === undefined) this.#byKey.set(item.keyId, new Set([item]));
+    else items.add(item);
   }
 
   /**
@@ -27,10 +30,11 @@ export class RoundRobin<T extends OfKey> {
    */
   take(mayCome: (keyId: string, item: T) => boolean = () => true): T | undefined {
     for (const [keyId, items] of this.#byKey) {
-      if (!mayCome(keyId, items[0])) continue;
+      const [item] = items;
+      if (!mayCome(keyId, item)) continue;
       this.#byKey.delete(keyId);
-      const item = items.shift();
-      if (items.length > 0) this.#byKey.set(keyId, items);
+      items.delete(item);
+      if (items.size > 0) this.#byKey.set(keyId, items);
       return item;
     }
     return undefined;
@@ -39,10 +43,8 @@ export class RoundRobin<T extends OfKey> {
   /** Removes an item. Returns false if the item is not in the queue. */
   delete(item: T): boolean {
     const items = this.#byKey.get(item.keyId);
-    const index = items?.indexOf(item) ?? -1;
-    if (items === undefined || index === -1) return false;
-    items.splice(index, 1);
-    if (items.length === 0) this.#byKey.delete(item.keyId);
+    if (items?.delete(item) !== true) return false;
+    if (items.size === 0) this.#byKey.delete(item.keyId);
     return true;
   }
 }
