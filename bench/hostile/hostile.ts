@@ -5,34 +5,41 @@
  *   npm run bench:hostile -- --quick       half a minute: to see that it works
  *
  * One part asks a service with an archive, for the past of accounts with 15,000 fills, and gives up
- * before the answers come. The other asks a follower of the stub exchange, for accounts that nobody has
- * asked for before and for answers of 8 MB. In both, bodies that are costly to parse come all the time,
- * also when the budget is spent. Services, exchange and clients share the machine's cores.
+ * before the answers come; blocks come in meanwhile. The other asks a follower of the stub exchange, for
+ * accounts that nobody has asked for before and for answers of 8 MB. In both, bodies and heads that are
+ * costly to read, floods of push and new connections come all the time, also when the budget is spent.
+ * Services, exchange and clients share the machine's cores.
  */
 
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { formatQuestion } from '../../tools/harness/service.ts';
 import { askForAll, startFollowing, startStub } from '../follow/stub.ts';
 import { announce, type Bench, runBench, withBench } from '../frame/frame.ts';
-import { atLeast, atMost, type Goal, printTable } from '../frame/report.ts';
+import { atLeast, atMost, type Goal, printTable, stated } from '../frame/report.ts';
+import { type PushGroup, PushLoad } from '../load/push-load.ts';
 import { type Group, type GroupRun, RequestLoad } from '../load/request-load.ts';
+import { startWriter } from '../load/writer.ts';
 import { createKey } from '../servers/exchange.ts';
 import { startPerpinfo } from '../servers/servers.ts';
-import { buildWeightsData, WHALES } from '../weights/data.ts';
+import { buildWeightsData } from '../weights/data.ts';
+import { giantRows } from '../weights/stub-follower.ts';
+import {
+  accountsOf,
+  asking,
+  costlyRequests,
+  historyOfWhales,
+  newUsers,
+  pushFloods,
+} from './attacks.ts';
 
 /** Fifty times what the public server grants an address. */
 const HOSTILE_BUDGET = { weight: 60_000, periodMs: 60_000 };
-const BODY_BYTES_MAX = 65_536;
 const KNOWN_ACCOUNTS = 40;
-/** Long enough that the well-behaved key always asks for accounts that were not read before. */
-const UNKNOWN_ACCOUNTS = 20_000;
-const GIANT_ROWS = 30_000;
 /** Of the well-behaved key: a budget of reads that is never short without the other. */
 const UNKNOWN_PAUSE_MS = 2000;
 const THROUGHPUT_MIN = 0.5;
 const P99_TIMES_MAX = 3;
+const BUDGET_LOOK_MS = 1000;
 
 interface Scale {
   readonly aloneSeconds: number;
@@ -42,34 +49,13 @@ interface Scale {
 const FULL: Scale = { aloneSeconds: 90, besideSeconds: 300 };
 const QUICK: Scale = { aloneSeconds: 5, besideSeconds: 10 };
 
-type Ask = (body: unknown) => Uint8Array;
-
 /** A service, and what the two keys ask it. */
 interface Part {
   readonly name: string;
   readonly port: number;
   readonly good: readonly Group[];
   readonly hostile: readonly Group[];
-}
-
-function asking(key: string): Ask {
-  return (body) => formatQuestion(key, { body: JSON.stringify(body) });
-}
-
-function accountsOf(ask: Ask, users: readonly string[]): Uint8Array[] {
-  return users.map((user) => ask({ type: 'clearinghouseState', user }));
-}
-
-function newUsers(): string[] {
-  return Array.from({ length: UNKNOWN_ACCOUNTS }, () => `0x${randomBytes(20).toString('hex')}`);
-}
-
-/** Bodies that cost the most to refuse. */
-function costlyBodies(key: string): Group {
-  const nested = '['.repeat(BODY_BYTES_MAX / 2) + ']'.repeat(BODY_BYTES_MAX / 2);
-  const arrays = `[${'[],'.repeat(BODY_BYTES_MAX / 3 - 2)}[]]`;
-  const requests = [nested, arrays].map((body) => formatQuestion(key, { body }));
-  return { name: 'bodies', requests, connections: 2 };
+  readonly floods: readonly PushGroup[];
 }
 
 /** Its data is in the folder. */
@@ -78,30 +64,14 @@ async function openPast(bench: Bench): Promise<Part> {
   const data = await buildWeightsData(folder);
   const [goodKey, hostileKey] = [await createKey(folder), await createKey(folder, HOSTILE_BUDGET)];
   const service = await bench.keep(startPerpinfo(folder, { workers: 1, flags: ['--archive'] }));
-  const ask = asking(hostileKey);
-  const span = Math.ceil((data.lastTime - data.firstTime) / 4000);
-  const past = WHALES.flatMap(({ user }) => [
-    ask({ type: 'liquidationHistory', user }),
-    ask({ type: 'positionHistory', user, coin: 'ETH' }),
-    ask({ type: 'accountHistory', user, step: span }),
-    ask({ type: 'portfolio', user }),
-    ask({ type: 'clearinghouseState', user, atHeight: 1500 }),
-  ]);
+  await bench.keep(startWriter(folder));
+  const accounts = accountsOf(asking(goodKey), data.users);
   return {
     name: 'the past',
     port: service.port,
-    good: [
-      {
-        name: 'accounts',
-        requests: accountsOf(asking(goodKey), data.users),
-        connections: 8,
-      },
-    ],
-    hostile: [
-      { name: 'history', requests: past, connections: 4 },
-      { name: 'abandoned', requests: past, connections: 4, abandonMs: 5 },
-      costlyBodies(hostileKey),
-    ],
+    good: [{ name: 'accounts', requests: accounts, connections: 8 }],
+    hostile: [...historyOfWhales(hostileKey, data), ...costlyRequests(hostileKey)],
+    floods: pushFloods(hostileKey),
   };
 }
 
@@ -115,15 +85,10 @@ async function openFollower(bench: Bench): Promise<Part> {
   const following = await startFollowing(bench, exchange, flags);
   await askForAll(following, users);
   const giant = { type: 'userFills', user: users[0] };
-  const row = { coin: 'BTC', px: '60000.0', sz: '0.01', side: 'B', dir: 'Open Long', fee: '0.1' };
-  const rows = Array.from({ length: GIANT_ROWS }, (_, tid) => ({
-    ...row,
-    tid,
-    hash: 'f'.repeat(66),
-  }));
-  await exchange.stub.fix(giant, rows);
+  await exchange.stub.fix(giant, giantRows());
   const hostileKey = await createKey(path.join(bench.folder, 'followed'), HOSTILE_BUDGET);
   const [good, hostile] = [asking(following.secret), asking(hostileKey)];
+  const giants = { requests: [hostile(giant)], connections: 4 };
   return {
     name: 'a followed exchange',
     port: following.service.port,
@@ -137,20 +102,12 @@ async function openFollower(bench: Bench): Promise<Part> {
       },
     ],
     hostile: [
-      {
-        name: 'new accounts',
-        requests: accountsOf(hostile, newUsers()),
-        connections: 16,
-      },
-      { name: 'giants', requests: [hostile(giant)], connections: 4 },
-      {
-        name: 'giants, abandoned',
-        requests: [hostile(giant)],
-        connections: 4,
-        abandonMs: 5,
-      },
-      costlyBodies(hostileKey),
+      { name: 'new accounts', requests: accountsOf(hostile, newUsers()), connections: 16 },
+      { name: 'giants', ...giants },
+      { name: 'giants, abandoned', ...giants, abandonMs: 5 },
+      ...costlyRequests(hostileKey),
     ],
+    floods: pushFloods(hostileKey),
   };
 }
 
@@ -167,21 +124,54 @@ function describeStatuses({ statuses, abandoned }: GroupRun): string {
   return [...counts, ...(abandoned > 0 ? [`given up: ${abandoned}`] : [])].join(', ');
 }
 
+/** What is left of the follow budget, in percent, second by second; empty without a follower. */
+async function watchBudget(port: number, seconds: number): Promise<number[]> {
+  const left: number[] = [];
+  const endMs = performance.now() + seconds * 1000;
+  while (performance.now() < endMs) {
+    const health = await fetch(`http://127.0.0.1:${port}/health`)
+      .then((response) => response.json())
+      .catch(() => undefined);
+    const budget = health?.follow?.budget;
+    if (budget) left.push((100 * budget.left) / budget.limit);
+    await new Promise((resolve) => setTimeout(resolve, BUDGET_LOOK_MS));
+  }
+  return left;
+}
+
+async function attack({ port, hostile, floods }: Part, seconds: number): Promise<GroupRun[]> {
+  const [requests, frames] = [new RequestLoad(), new PushLoad()];
+  try {
+    const runs = await Promise.all([
+      requests.run({ port, groups: hostile, seconds }),
+      frames.run({ port, groups: floods, seconds }),
+    ]);
+    return runs.flat();
+  } finally {
+    await Promise.all([requests.stop(), frames.stop()]);
+  }
+}
+
 async function measure(part: Part, scale: Scale): Promise<Goal[]> {
   const { port } = part;
-  const [good, hostile] = [new RequestLoad(), new RequestLoad()];
+  const good = new RequestLoad();
   try {
-    const seconds = scale.aloneSeconds;
-    await good.run({ port, groups: part.good, seconds: Math.min(5, seconds) });
-    const alone = await good.run({ port, groups: part.good, seconds });
-    const [beside, attack] = await Promise.all([
-      good.run({ port, groups: part.good, seconds: scale.besideSeconds }),
-      hostile.run({ port, groups: part.hostile, seconds: scale.besideSeconds }),
+    const { aloneSeconds, besideSeconds } = scale;
+    await good.run({ port, groups: part.good, seconds: Math.min(5, aloneSeconds) });
+    const run = (seconds: number) =>
+      Promise.all([
+        good.run({ port, groups: part.good, seconds }),
+        watchBudget(port, seconds),
+      ] as const);
+    const [alone, leftAlone] = await run(aloneSeconds);
+    const [[beside, left], attacks] = await Promise.all([
+      run(besideSeconds),
+      attack(part, besideSeconds),
     ]);
-    printRuns(part, alone, [...beside, ...attack], scale);
-    return judge(part, alone, beside, scale);
+    printRuns(part, alone, [...beside, ...attacks], scale);
+    return [...judge(part, alone, beside, scale), ...judgeBudget(part, leftAlone, left)];
   } finally {
-    await Promise.all([good.stop(), hostile.stop()]);
+    await good.stop();
   }
 }
 
@@ -208,6 +198,7 @@ function printRuns(
   );
 }
 
+/** Absolute figures, and the ratios that have goals. */
 function judge(
   { name, good }: Part,
   alone: readonly GroupRun[],
@@ -215,15 +206,29 @@ function judge(
   { aloneSeconds, besideSeconds }: Scale,
 ): Goal[] {
   return good.flatMap((group, index) => {
-    const share =
-      answersPerSecond(beside[index], besideSeconds) / answersPerSecond(alone[index], aloneSeconds);
-    const times = p99(beside[index]) / p99(alone[index]);
+    const rates = [
+      answersPerSecond(alone[index], aloneSeconds),
+      answersPerSecond(beside[index], besideSeconds),
+    ];
+    const slowest = [p99(alone[index]), p99(beside[index])];
     const figure = `${name}, ${group.name}`;
     return [
-      atLeast(`${figure}: answers/s, attacked / alone`, THROUGHPUT_MIN, [share]),
-      atMost(`${figure}: p99, attacked / alone`, P99_TIMES_MAX, [times]),
+      stated(`${figure}: answers/s, alone`, [rates[0]], 1),
+      stated(`${figure}: answers/s, attacked`, [rates[1]], 1),
+      atLeast(`${figure}: answers/s, attacked / alone`, THROUGHPUT_MIN, [rates[1] / rates[0]]),
+      stated(`${figure}: p99, ms, alone`, [slowest[0]], 1),
+      stated(`${figure}: p99, ms, attacked`, [slowest[1]], 1),
+      atMost(`${figure}: p99, attacked / alone`, P99_TIMES_MAX, [slowest[1] / slowest[0]]),
     ];
   });
+}
+
+function judgeBudget({ name }: Part, alone: readonly number[], left: readonly number[]): Goal[] {
+  if (left.length === 0) return [];
+  return [
+    stated(`${name}: follow budget left, %, alone`, alone, 0),
+    stated(`${name}: follow budget left, %, attacked`, left, 0),
+  ];
 }
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });

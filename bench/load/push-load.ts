@@ -33,14 +33,18 @@ export interface PushGroup {
 
 interface Task {
   readonly port: number;
-  readonly group: PushGroup;
+  readonly groups: readonly PushGroup[];
   readonly seconds: number;
+}
+
+interface GroupTask extends Omit<Task, 'groups'> {
+  readonly group: PushGroup;
 }
 
 export class PushLoad {
   readonly #process: ChildProcess = forkScript(SCRIPT);
 
-  run(task: Task): Promise<GroupRun> {
+  run(task: Task): Promise<GroupRun[]> {
     return ask(this.#process, task);
   }
 
@@ -63,7 +67,7 @@ class Tally {
 }
 
 /** Sends until the end, in one connection after the other. */
-async function runConnection(task: Task, tally: Tally, endMs: number): Promise<void> {
+async function runConnection(task: GroupTask, tally: Tally, endMs: number): Promise<void> {
   while (performance.now() < endMs) {
     await runSocket(task, tally, endMs);
     if (performance.now() >= endMs - RECONNECT_MS) return;
@@ -72,7 +76,7 @@ async function runConnection(task: Task, tally: Tally, endMs: number): Promise<v
   }
 }
 
-function runSocket({ port, group }: Task, tally: Tally, endMs: number): Promise<void> {
+function runSocket({ port, group }: GroupTask, tally: Tally, endMs: number): Promise<void> {
   const { secret, steps, ahead = 1 } = group;
   const socket = new WebSocket(`ws://127.0.0.1:${port}/${secret}/ws`, { perMessageDeflate: false });
   const waiting: { sentMs: number; missing: number }[] = [];
@@ -102,7 +106,7 @@ function runSocket({ port, group }: Task, tally: Tally, endMs: number): Promise<
   });
 }
 
-async function runTask(task: Task): Promise<GroupRun> {
+async function runGroup(task: GroupTask): Promise<GroupRun> {
   const { name, connections = CONNECTIONS } = task.group;
   const tally = new Tally();
   const startedMs = performance.now();
@@ -120,6 +124,7 @@ async function runTask(task: Task): Promise<GroupRun> {
 
 if (isForked(SCRIPT)) {
   process.on('message', async (task: Task) => {
-    process.send?.(await runTask(task));
+    const { groups, ...shared } = task;
+    process.send?.(await Promise.all(groups.map((group) => runGroup({ ...shared, group }))));
   });
 }

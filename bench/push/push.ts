@@ -54,9 +54,15 @@ const { values } = parseArgs({
   },
 });
 
+/** Of the servers of this build. */
+function listNodeFlags(): string[] {
+  const { profile } = values;
+  return profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+}
+
 function createContestants(folder: string, subscriptions: number): Contestant[] {
-  const { profile, beside } = values;
-  const nodeFlags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  const { beside } = values;
+  const nodeFlags = listNodeFlags();
   const bare = {
     name: 'ws, fixed frames',
     start: () => startFixedPush(path.join(folder, 'frame.json'), subscriptions),
@@ -163,7 +169,7 @@ async function run({ folder }: Bench, scale: Scale): Promise<Goal[]> {
   const wishes = drawWishes('bench', { users, dexes: [''] }, sizes);
   live.run();
   const goals: Goal[] = [];
-  const few = { folder, users, secret, connections, rounds, scale };
+  const few = { folder, users, secret, connections, rounds, scale, nodeFlags: listNodeFlags() };
   try {
     const contestants = createContestants(folder, subscriptions);
     goals.push(...(await benchPush(contestants, { scale, secret, wishes }, rounds)));

@@ -19,6 +19,8 @@ export interface PushBenchOptions {
   readonly connections: number;
   readonly rounds: number;
   readonly scale: RoundScale;
+  /** Flags of node for the server. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** What all rounds have in common. */

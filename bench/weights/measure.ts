@@ -109,7 +109,10 @@ export class WeightsService {
   push({ steps, connections = CONNECTIONS, isForwarded }: PushCase): Promise<Figures> {
     const port = this.#portOf(isForwarded);
     const group = { name: '', secret: this.keys.key, steps, connections };
-    return this.#measure((seconds) => this.#frames.run({ port, group, seconds }));
+    return this.#measure(async (seconds) => {
+      const [run] = await this.#frames.run({ port, groups: [group], seconds });
+      return run;
+    });
   }
 
   /** Subscriptions to users, while blocks come: each update is charged nothing. */
