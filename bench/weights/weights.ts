@@ -12,6 +12,7 @@
 
 import { runBench } from '../frame/frame.ts';
 import { checkLongestSlice } from '../frame/longest-slice.ts';
+import { median } from '../frame/measure.ts';
 import { printTable } from '../frame/report.ts';
 import { startWriter } from '../load/writer.ts';
 import { buildWeightsData } from './data.ts';
@@ -33,6 +34,7 @@ const SHORT_DURATIONS: Durations = { warmUp: 0.1, measured: 0.2, slices: 0.1 };
 const AGAIN = 4;
 /** The reference is measured again after so many cases, since other programs come and go. */
 const REFERENCE_EVERY = 8;
+const REFERENCES = 5;
 
 const args = process.argv.slice(2);
 const texts = args.filter((text) => text !== SHORT);
@@ -46,7 +48,8 @@ class Table {
   readonly rows: Row[] = [];
   readonly #service: WeightsService;
   readonly #reference: Case;
-  #ordinary = Number.NaN;
+  /** Microseconds for a unit of weight of an ordinary question. */
+  readonly #references: number[] = [];
   #count = 0;
 
   constructor(service: WeightsService, reference: Case) {
@@ -56,11 +59,17 @@ class Table {
 
   async warmUp(): Promise<void> {
     for (let round = 0; round < WARM_UP_ROUNDS; round++) await this.#service.ask(this.#reference);
+    for (let round = 0; round < REFERENCES; round++) await this.#measureReference();
   }
 
   async #measureReference(): Promise<void> {
     const { microseconds, weight } = await this.#service.ask(this.#reference);
-    this.#ordinary = microseconds / weight;
+    this.#references.push(microseconds / weight);
+  }
+
+  /** Of the last ones, since another program may disturb any of them. */
+  get #ordinary(): number {
+    return median(this.#references.slice(-REFERENCES));
   }
 
   async add(question: string, account: string, measure: () => Promise<Figures>): Promise<void> {
