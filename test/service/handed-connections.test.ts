@@ -16,19 +16,22 @@ const PROGRAM = fileURLToPath(new URL('./cluster-program.js', import.meta.url));
 const HANGING_MS = 300;
 
 async function startCluster(context: TestContext, ...words: readonly string[]) {
-  const stdio = ['pipe', 'pipe', 'inherit'] as const;
-  const first = spawn(process.execPath, [PROGRAM, ...words], { stdio: [...stdio] });
+  const first = spawn(process.execPath, [PROGRAM, ...words], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   context.after(() => void first.kill('SIGKILL'));
-  const [line] = await once(createInterface(first.stdout as NodeJS.ReadableStream), 'line');
-  return JSON.parse(line) as { port: number; pid: number };
+  const lines = createInterface(first.stdout)[Symbol.asyncIterator]();
+  const { port, pid } = JSON.parse((await lines.next()).value ?? '');
+  return { port, pid, untilHanded: () => lines.next() };
 }
 
+type Cluster = Awaited<ReturnType<typeof startCluster>>;
+
 /** A connection that was handed to a worker which stands still, and then dies. */
-async function connectToDying({ port, pid }: { port: number; pid: number }): Promise<Socket> {
+async function connectToDying({ port, pid, untilHanded }: Cluster): Promise<Socket> {
   process.kill(pid, 'SIGSTOP');
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-  await once(socket, 'connect');
-  await sleep(100);
+  assert.equal((await untilHanded()).value, 'handed');
   process.kill(pid, 'SIGKILL');
   return socket;
 }
