@@ -301,6 +301,20 @@ const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 /** Amounts in millionths of a dollar, each with a figure that plain numbers would get wrong. */
 const BEYOND_PLAIN: readonly [what: string, near: Partial<Near>][] = [
+  [
+    'the value at which a short position is liquidated',
+    {
+      ...{ size: -1, price: 4e15, entryNotional: 4e15, bound: SAFE_MAX },
+      ...{ cash: 1e15, collateral: SAFE_MAX - 1e15 + 2 },
+    },
+  ],
+  [
+    'a sum of raw USD',
+    {
+      ...{ price: 4.5e15, entryNotional: 4.5e15, isolated: SAFE_MAX },
+      ...{ cash: 4e15 + 2, isDebt: true },
+    },
+  ],
   ['order margin and cash', { cash: SAFE_MAX, orderMargin: SAFE_MAX }],
   ['collateral and cash', { cash: SAFE_MAX, collateral: SAFE_MAX }],
   [

@@ -93,14 +93,12 @@ export class QuickFigures {
       if (position.isIsolated) cashes += Math.abs(position.rawUsd);
       reserved += this.#include(position);
     }
-    if (!(values <= SAFE_MAX && cashes <= SAFE_MAX && reserved <= SAFE_MAX)) return false;
-    const withdrawable = this.crossSummary.accountValue - reserved;
-    const equityAndCollateral = this.crossSummary.accountValue + collateral;
-    this.withdrawable = Math.max(0, withdrawable);
-    this.#equity = equityAndCollateral - this.crossMaintenanceMargin;
-    return (
-      withdrawable >= -SAFE_MAX && equityAndCollateral <= SAFE_MAX && this.#equity >= -SAFE_MAX
-    );
+    if (!(values <= SAFE_MAX && cashes <= SAFE_MAX)) return false;
+    const { accountValue } = this.crossSummary;
+    // What is reserved may be beyond 2^53: nothing can be withdrawn then.
+    this.withdrawable = Math.max(0, accountValue - reserved);
+    this.#equity = accountValue + collateral - this.crossMaintenanceMargin;
+    return accountValue + collateral <= SAFE_MAX && this.#equity >= -SAFE_MAX;
   }
 
   #nextPosition(): QuickPosition {
@@ -257,7 +255,7 @@ function setLiquidation(
   const furtherDecimals = QUOTIENT_DECIMALS - priceDecimals;
   const furtherScale = powerOfTen(furtherDecimals);
   let price = Math.floor(valueThere / size);
-  if (divisor * size > SAFE_MAX) return false;
+  // A divisor beyond 2^53 leaves all to the long division, which returns undefined.
   const remainder = (valueThere - price * size) * divisor + rest;
   let further = longDivideHalfUp(remainder, divisor * size, furtherDecimals);
   if (further === undefined) return false;
