@@ -12,7 +12,7 @@ export function listPushFloods(): Record<string, string> {
   return {
     ping: JSON.stringify({ method: 'ping' }),
     'refused: a subscription': JSON.stringify({ method: 'subscribe', subscription }),
-    'refused: an unknown account': JSON.stringify({
+    'refused: an invalid address': JSON.stringify({
       method: 'subscribe',
       subscription: { type: 'clearinghouseState', user: '0x12' },
     }),
