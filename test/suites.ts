@@ -40,7 +40,7 @@ interface SuiteOptions {
   filesAtATime?: number;
   /** In `npm test` its files share a process (together.ts): they only compute, and leave nothing behind. */
   isTogether?: boolean;
-  /** Files whose tests are all LONG_ONLY: what they start for all their tests is not started in vain. */
+  /** Paths within the suite of files whose tests are all LONG_ONLY: what they start for all their tests is not started in vain. */
   longFiles?: readonly string[];
 }
 
@@ -49,7 +49,10 @@ function testSuite(name: string, options: SuiteOptions): Suite {
   const { seconds, longSeconds = seconds, filesAtATime = 1, isCounted = false } = options;
   const left = isLongRun ? [] : (options.longFiles ?? []);
   for (const each of left) checkIsLong(path.join(SOURCES, name, `${each}.test.ts`));
-  const files = listTests(name).filter((file) => !left.includes(path.basename(file, '.test.js')));
+  const nameOf = (file: string) => path.relative(path.join(COMPILED, name), file);
+  const files = listTests(name).filter(
+    (file) => !left.includes(nameOf(file).slice(0, -'.test.js'.length)),
+  );
   return {
     name,
     budgetSeconds: scale(seconds, longSeconds, FULL_FACTOR * longSeconds),
@@ -126,10 +129,10 @@ const FOLLOWED: readonly string[] = scale(
     'clients/python-client',
     'clients/sdk',
     'clients/versions',
-    'browser/accessibility',
+    'browser/screens/accessibility',
     'browser/behaviour',
-    'browser/board',
-    'browser/figures',
+    'browser/board/board',
+    'browser/account/figures',
   ],
 );
 
@@ -178,27 +181,27 @@ const ALL: Suite[] = [
   testSuite('browser', {
     ...{ seconds: 360, longSeconds: 480, filesAtATime: 2 },
     longFiles: [
-      'alarms',
-      'all-dexes',
-      'auction',
-      'board',
-      'board-figures',
-      'board-print',
-      'day-chart',
-      'day-freshness',
+      'account/all-dexes',
+      'account/auction',
+      'account/past',
+      'account/what-if',
+      'board/alarms',
+      'board/board',
+      'board/board-figures',
+      'board/board-print',
+      'day/day-chart',
+      'day/day-freshness',
       'followed',
       'links',
-      'past',
       'push',
-      'screens-axe',
-      'screens-board',
-      'screens-use',
-      'screens-warn',
-      'sight',
+      'screens/screens-axe',
+      'screens/screens-board',
+      'screens/screens-use',
+      'screens/screens-warn',
+      'screens/sight',
+      'screens/units',
       'stored',
       'tab',
-      'units',
-      'what-if',
     ],
   }),
   FOLLOWED_DEMOS,

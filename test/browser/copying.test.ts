@@ -7,9 +7,9 @@ import type { Page } from 'playwright-core';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
 import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
+import { assertAccessible } from './screens/axe.ts';
+import { FILE_MS_MAX, screenTest } from './screens/every-screen.ts';
 import { delegation, formatBlock, USER, VALIDATORS } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
 

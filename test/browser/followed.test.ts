@@ -8,10 +8,10 @@ import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger, startService, until } from '../../tools/harness/running.ts';
 import { followPerpinfo } from '../follow/perpinfo-upstream.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
 import { browserTest, fieldText, openPage, untilConnected, useBrowser } from './browser.ts';
 import { readPanels, type ShownPanel } from './page-figures.ts';
 import { RunningDemo, startDemo } from './running-demo.ts';
+import { assertAccessible } from './screens/axe.ts';
 import { delegation, firstBlock, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
 
 const place = createPlaces();

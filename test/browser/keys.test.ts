@@ -6,12 +6,12 @@ import type { Page } from 'playwright-core';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
+import { openStoredBoard } from './board/stored-board.ts';
 import { browserTest, openPage, useBrowser } from './browser.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
+import { assertAccessible } from './screens/axe.ts';
+import { FILE_MS_MAX, screenTest } from './screens/every-screen.ts';
 import { NOBODY, USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
-import { openStoredBoard } from './stored-board.ts';
 import { countStored } from './stored-points.ts';
 
 const place = createPlaces();

@@ -6,11 +6,11 @@ import type { Page, Route } from 'playwright-core';
 import { createPlaces } from '../../tools/harness/program.ts';
 import { makeLedger, until } from '../../tools/harness/running.ts';
 import { LONG_ONLY } from '../scale.ts';
+import { openStoredBoard } from './board/stored-board.ts';
 import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
 import { letHide, setHidden } from './hiding.ts';
 import { formatBlock, METALS, NOBODY, USER } from './small-ledger.ts';
 import { serveSmall } from './small-service.ts';
-import { openStoredBoard } from './stored-board.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -4,14 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
-import { edit, openBoard, readRows, rowOf, type ShownRow, untilKnown } from './board-page.ts';
-import { browserTest, openPage, useBrowser } from './browser.ts';
-import { screenTest } from './every-screen.ts';
-import { toUnits, writeDecimal, writeRounded } from './exact.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { toUnits, writeDecimal, writeRounded } from '../account/exact.ts';
 import {
   exposureOf,
   nearestOf,
@@ -19,8 +15,11 @@ import {
   type States,
   totalOf,
   verdictOf,
-} from './naive-account.ts';
-import { startDemo } from './running-demo.ts';
+} from '../account/naive-account.ts';
+import { browserTest, openPage, useBrowser } from '../browser.ts';
+import { startDemo } from '../running-demo.ts';
+import { assertAccessible } from '../screens/axe.ts';
+import { screenTest } from '../screens/every-screen.ts';
 import {
   delegation,
   firstBlock,
@@ -29,7 +28,8 @@ import {
   OTHER,
   USER,
   VALIDATORS,
-} from './small-ledger.ts';
+} from '../small-ledger.ts';
+import { edit, openBoard, readRows, rowOf, type ShownRow, untilKnown } from './board-page.ts';
 
 const place = createPlaces();
 useBrowser();

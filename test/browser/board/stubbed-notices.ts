@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { USER } from '../small-ledger.ts';
 import { rowOf } from './board-page.ts';
-import { USER } from './small-ledger.ts';
 
 /** Notifications of a browser that lets itself be asked; what is shown and heard is kept. */
 export async function stubNotifications(page: Page): Promise<void> {

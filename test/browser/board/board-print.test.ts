@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { browserTest, useBrowser } from './browser.ts';
-import { USER } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, useBrowser } from '../browser.ts';
+import { USER } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import { openStoredBoard } from './stored-board.ts';
 
 useBrowser();

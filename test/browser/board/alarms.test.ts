@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, useBrowser } from '../browser.ts';
+import { formatBlock, type Held, NOBODY, USER } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import { edit, openBoard, rowOf, untilKnown } from './board-page.ts';
-import { browserTest, useBrowser } from './browser.ts';
-import { formatBlock, type Held, NOBODY, USER } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 import { assertRaised, readHeard, readShown, stubNotifications } from './stubbed-notices.ts';
 
 const place = createPlaces();

@@ -1,8 +1,8 @@
 /** A board that the browser has kept from an earlier visit. */
 
 import type { Page } from 'playwright-core';
-import { formatBook } from '../../web/src/view/address-book.ts';
-import { openPage, type PageOptions } from './browser.ts';
+import { formatBook } from '../../../web/src/view/address-book.ts';
+import { openPage, type PageOptions } from '../browser.ts';
 
 /** Opens the board with these accounts. */
 export async function openStoredBoard(

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { fieldText, openPage, type PageOptions, useBrowser } from '../browser.ts';
+import { assertTone, FILE_MS_MAX, type Screen, screenTest } from '../screens/every-screen.ts';
+import { USER } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import type { OutageKind } from './day-in-page.ts';
-import { assertTone, FILE_MS_MAX, type Screen, screenTest } from './every-screen.ts';
 import { stageDay, tick } from './scripted-day.ts';
-import { USER } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 useBrowser();
 /** Only the files of the page come from it. */

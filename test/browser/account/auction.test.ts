@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
-import { browserTest, fieldText, openPage, useBrowser } from './browser.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
-import { auction, formatBlock } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, fieldText, openPage, useBrowser } from '../browser.ts';
+import { assertAccessible } from '../screens/axe.ts';
+import { FILE_MS_MAX, screenTest } from '../screens/every-screen.ts';
+import { auction, formatBlock } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,19 +3,19 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { Random } from '../../src/simulator/random.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
-import { FULL_ONLY, LONG_ONLY } from '../scale.ts';
-import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { Random } from '../../../src/simulator/random.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { SEED, SEED_NOTE } from '../../../tools/harness/seed.ts';
+import { FULL_ONLY, LONG_ONLY } from '../../scale.ts';
+import { browserTest, openPage, type PageOptions, useBrowser } from '../browser.ts';
+import { letHide, setHidden } from '../hiding.ts';
+import { FILE_MS_MAX, screenTest } from '../screens/every-screen.ts';
+import { USER } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
+import { readStored } from '../stored-points.ts';
 import type { DayScript, Outage, OutageKind, Told } from './day-in-page.ts';
 import { assertDrawn, type Flat, type TruePoint } from './drawn-line.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
-import { letHide, setHidden } from './hiding.ts';
 import { readTold, stageDay, tick } from './scripted-day.ts';
-import { USER } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
-import { readStored } from './stored-points.ts';
 
 useBrowser();
 /** Only the files of the page come from it. */

@@ -4,10 +4,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { fieldText, openPage, type PageOptions, useBrowser } from '../browser.ts';
+import { letHide, setHidden } from '../hiding.ts';
+import { readPanels } from '../page-figures.ts';
+import { delegation, formatBlock, METALS, NOBODY, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import {
   assertInSight,
   assertTone,
@@ -16,10 +20,6 @@ import {
   screenTest,
   unfoldChooser,
 } from './every-screen.ts';
-import { letHide, setHidden } from './hiding.ts';
-import { readPanels } from './page-figures.ts';
-import { delegation, formatBlock, METALS, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { FULL_ONLY, type LONG_ONLY } from '../scale.ts';
-import { browserTest } from './browser.ts';
+import { FULL_ONLY, type LONG_ONLY } from '../../scale.ts';
+import { browserTest } from '../browser.ts';
 
 const SIZES = {
   phone: { width: 390, height: 844 },

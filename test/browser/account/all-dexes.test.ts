@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { browserTest, fieldText, openPage, useBrowser } from './browser.ts';
-import { readPanels } from './page-figures.ts';
-import { firstBlock, formatBlock, METALS, USER } from './small-ledger.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, fieldText, openPage, useBrowser } from '../browser.ts';
+import { readPanels } from '../page-figures.ts';
+import { firstBlock, formatBlock, METALS, USER } from '../small-ledger.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { createKey, makeLedger, startService } from '../../tools/harness/running.ts';
-import { ALSO_LONG, LONG_ONLY, scale } from '../scale.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { createKey, makeLedger, startService } from '../../../tools/harness/running.ts';
+import { ALSO_LONG, LONG_ONLY, scale } from '../../scale.ts';
+import { browserTest, openPage, untilConnected, useBrowser } from '../browser.ts';
+import { startDemo } from '../running-demo.ts';
+import { firstBlock, USER } from '../small-ledger.ts';
 import { assertAccessible } from './axe.ts';
-import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
-import { startDemo } from './running-demo.ts';
-import { firstBlock, USER } from './small-ledger.ts';
 
 const place = createPlaces();
 useBrowser();

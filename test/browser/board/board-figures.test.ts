@@ -1,14 +1,14 @@
 /** The board's figures as they move: pushed, summed and sorted. */
 
 import assert from 'node:assert/strict';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { toUnits } from '../account/exact.ts';
+import { browserTest, useBrowser } from '../browser.ts';
+import { accountOf, delegation, formatBlock, OTHER, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import { openBoard, readRows, rowOf, type ShownRow, untilKnown } from './board-page.ts';
-import { browserTest, useBrowser } from './browser.ts';
-import { toUnits } from './exact.ts';
-import { accountOf, delegation, formatBlock, OTHER, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,20 +3,20 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
 import {
   type Cleanup,
   createKey,
   makeLedger,
   startService,
   until,
-} from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
-import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
-import { readPanels } from './page-figures.ts';
-import { firstBlock, formatBlock, METALS, NOBODY, USER } from './small-ledger.ts';
+} from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, fieldText, openPage, type PageOptions, useBrowser } from '../browser.ts';
+import { readPanels } from '../page-figures.ts';
+import { assertAccessible } from '../screens/axe.ts';
+import { FILE_MS_MAX, screenTest } from '../screens/every-screen.ts';
+import { firstBlock, formatBlock, METALS, NOBODY, USER } from '../small-ledger.ts';
 
 const place = createPlaces();
 useBrowser();

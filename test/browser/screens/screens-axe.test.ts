@@ -2,14 +2,14 @@
 
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { LONG_ONLY } from '../scale.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { edit, openBoard, rowOf, untilKnown } from '../board/board-page.ts';
+import { openPage, useBrowser } from '../browser.ts';
+import { accountOf, delegation, METALS, NOBODY, OTHER, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import { assertAccessible } from './axe.ts';
-import { edit, openBoard, rowOf, untilKnown } from './board-page.ts';
-import { openPage, useBrowser } from './browser.ts';
 import { FILE_MS_MAX, screenTest, unfoldChooser } from './every-screen.ts';
-import { accountOf, delegation, METALS, NOBODY, OTHER, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 useBrowser();
 const { url } = await serveSmall(

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { fieldText, openPage, useBrowser } from './browser.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { fieldText, openPage, useBrowser } from '../browser.ts';
+import { accountOf, formatBlock, METALS, NOBODY, OTHER, USER } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import {
   assertInSight,
   assertTone,
@@ -14,8 +16,6 @@ import {
   screenTest,
   unfoldChooser,
 } from './every-screen.ts';
-import { accountOf, formatBlock, METALS, NOBODY, OTHER, USER } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();

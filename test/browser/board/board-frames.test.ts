@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { Roster } from '../../src/simulator/roster.ts';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { until } from '../../tools/harness/running.ts';
-import { FULL_ONLY } from '../scale.ts';
-import { browserTest, openPage, useBrowser } from './browser.ts';
-import { startDemo } from './running-demo.ts';
+import { Roster } from '../../../src/simulator/roster.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { FULL_ONLY } from '../../scale.ts';
+import { browserTest, openPage, useBrowser } from '../browser.ts';
+import { startDemo } from '../running-demo.ts';
 import { openStoredBoard } from './stored-board.ts';
 
 useBrowser();

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after } from 'node:test';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { edit, openBoard, readRows, rowOf, untilKnown } from './board-page.ts';
-import { useBrowser } from './browser.ts';
-import { assertInSight, assertTone, FILE_MS_MAX, screenTest } from './every-screen.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { edit, openBoard, readRows, rowOf, untilKnown } from '../board/board-page.ts';
+import { assertRaised, stubNotifications } from '../board/stubbed-notices.ts';
+import { useBrowser } from '../browser.ts';
 import {
   accountOf,
   delegation,
@@ -18,9 +18,9 @@ import {
   OTHER,
   USER,
   VALIDATORS,
-} from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
-import { assertRaised, stubNotifications } from './stubbed-notices.ts';
+} from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
+import { assertInSight, assertTone, FILE_MS_MAX, screenTest } from './every-screen.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import type { Cleanup } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { browserTest, openPage, type PageOptions, useBrowser } from './browser.ts';
-import { delegation, type Held, METALS, NOBODY, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import type { Cleanup } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, openPage, type PageOptions, useBrowser } from '../browser.ts';
+import { delegation, type Held, METALS, NOBODY, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { createKey, makeLedger, startService, until } from '../../tools/harness/running.ts';
-import { archiveOnce } from '../archive/archived.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { assertAccessible } from './axe.ts';
-import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from './browser.ts';
-import { FILE_MS_MAX, screenTest } from './every-screen.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { createKey, makeLedger, startService, until } from '../../../tools/harness/running.ts';
+import { archiveOnce } from '../../archive/archived.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, openPage, type PageOptions, untilConnected, useBrowser } from '../browser.ts';
+import { readPanels } from '../page-figures.ts';
+import { assertAccessible } from '../screens/axe.ts';
+import { FILE_MS_MAX, screenTest } from '../screens/every-screen.ts';
+import { delegation, firstBlock, formatBlock, METALS, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 import { sumUnits, toUnits, writeDecimal } from './exact.ts';
-import { readPanels } from './page-figures.ts';
-import { delegation, firstBlock, formatBlock, METALS, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -1,8 +1,8 @@
 /** The board as a person uses it, and its rows as they are shown. */
 
 import type { Page } from 'playwright-core';
-import { until } from '../../tools/harness/running.ts';
-import { openPage, type PageOptions, untilConnected } from './browser.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { openPage, type PageOptions, untilConnected } from '../browser.ts';
 
 async function paste(page: Page, list: string): Promise<void> {
   await page.getByRole('link', { name: 'Board' }).click();

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { openBoard, rowOf, untilKnown } from './board-page.ts';
-import { browserTest, openPage, useBrowser } from './browser.ts';
-import { accountOf, delegation, type Held, OTHER, USER, VALIDATORS } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { openBoard, rowOf, untilKnown } from '../board/board-page.ts';
+import { browserTest, openPage, useBrowser } from '../browser.ts';
+import { accountOf, delegation, type Held, OTHER, USER, VALIDATORS } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, openPage, untilConnected, useBrowser } from '../browser.ts';
+import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from '../page-figures.ts';
+import { startDemo } from '../running-demo.ts';
 import { sumUnits, toUnits, writeDecimal, writeRounded, writeWhole } from './exact.ts';
 import {
   distanceTextOf,
@@ -21,9 +23,7 @@ import {
   verdictOf,
   writeMarginRatio,
 } from './naive-account.ts';
-import { type Fields, placeOf, readPanels, type Shown, type ShownPanel } from './page-figures.ts';
 import { ToldAnswers } from './recorded-answers.ts';
-import { startDemo } from './running-demo.ts';
 
 const place = createPlaces();
 useBrowser();

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createPlaces } from '../../tools/harness/program.ts';
-import { makeLedger, until } from '../../tools/harness/running.ts';
-import { LONG_ONLY } from '../scale.ts';
-import { browserTest, openPage, untilConnected, useBrowser } from './browser.ts';
-import { readPanels } from './page-figures.ts';
-import { formatBlock, type Held } from './small-ledger.ts';
-import { serveSmall } from './small-service.ts';
+import { createPlaces } from '../../../tools/harness/program.ts';
+import { makeLedger, until } from '../../../tools/harness/running.ts';
+import { LONG_ONLY } from '../../scale.ts';
+import { browserTest, openPage, untilConnected, useBrowser } from '../browser.ts';
+import { readPanels } from '../page-figures.ts';
+import { formatBlock, type Held } from '../small-ledger.ts';
+import { serveSmall } from '../small-service.ts';
 
 const COINS = Array.from({ length: 40 }, (_, index) => `C${index + 10}`);
 const [TOP] = COINS;
