@@ -6,7 +6,6 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Budgets } from '../../src/access/budgets.ts';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
 import { formatAddress } from '../../src/exact/address.ts';
 import { RefusalRateLimit } from '../../src/http/answering/limits/refusal-rate-limit.ts';
@@ -17,7 +16,6 @@ import { type Cleanup, HEIGHT, prepareData } from '../../tools/harness/service.t
 import {
   type ChangedSettings,
   createInProcess,
-  type Ground,
   openGround,
   type Standing as Side,
 } from '../http/in-process.ts';
@@ -57,8 +55,6 @@ export interface KeySet {
 }
 
 export interface BothLanes {
-  readonly folder: string;
-  readonly ground: Ground;
   readonly fast: Side;
   readonly plain: Side;
   readonly keySets: readonly KeySet[];
@@ -72,13 +68,11 @@ export interface BothLanes {
 
 interface LaneChanges {
   readonly settings?: ChangedSettings;
-  /** Made for each side. */
-  createBudgets?(): Budgets;
 }
 
 export async function openBothLanes(
   context: Cleanup,
-  { settings: changed = {}, createBudgets }: LaneChanges = {},
+  { settings: changed = {} }: LaneChanges = {},
 ): Promise<BothLanes> {
   const { folder, key } = await prepareData(context);
   const keySets = await createKeySets(folder, key);
@@ -86,10 +80,7 @@ export async function openBothLanes(
   const waits = new HeldWaits(ground.live);
   const settings = { ...LIMIT_SETTINGS, ...changed };
   const [fast, plain] = [false, true].map((noFastLane) =>
-    createInProcess(ground, {
-      settings: { ...settings, noFastLane },
-      ...(createBudgets && { budgets: createBudgets() }),
-    }),
+    createInProcess(ground, { settings: { ...settings, noFastLane } }),
   );
   context.after(async () => {
     fast.close();
@@ -97,7 +88,7 @@ export async function openBothLanes(
     await ground.close();
   });
   while (ground.live.state?.height !== HEIGHT) await sleep(5);
-  return { folder, ground, fast, plain, keySets, waits, ...describeState(ground.live.state) };
+  return { fast, plain, keySets, waits, ...describeState(ground.live.state) };
 }
 
 async function createKeySets(folder: string, free: string): Promise<KeySet[]> {
@@ -211,29 +202,15 @@ function inTurn(act: () => void): Promise<void> {
 /** More than anything takes to go on: a turn to be read, one to be fed, one to be sent, and again. */
 const QUIET_TURNS = 10;
 
-/** A conversation with both that is under way. */
-export interface OpenConversation {
-  /** One read. */
-  deliver(bytes: Buffer): Promise<void>;
-  end(how: 'hangs up' | 'resets'): Promise<void>;
-  /** Waits until nothing more happens, and returns what both have said, which has to be the same. */
-  settle(): Promise<Sight>;
-  close(): void;
-}
-
 type Lanes = Pick<BothLanes, 'fast' | 'plain' | 'waits'>;
 
-/** A conversation in memory. */
-export function openConversation(lanes: Lanes, { isSlow = false } = {}): OpenConversation {
-  const lines = [lanes.fast, lanes.plain].map(({ server }) => {
+/** A conversation with both that is under way: what both have said has to be the same. */
+function openConversation({ fast, plain, waits }: Lanes, isSlow: boolean) {
+  const lines = [fast, plain].map(({ server }) => {
     const socket = new MemorySocket({ isSlow });
     server.emit('connection', socket);
     return socket;
   });
-  return holdConversation(lanes, lines);
-}
-
-function holdConversation({ waits }: Lanes, lines: readonly MemorySocket[]): OpenConversation {
   const each = async (act: (line: MemorySocket) => void) => {
     for (const line of lines) {
       await inTurn(() => undefined);
@@ -242,9 +219,12 @@ function holdConversation({ waits }: Lanes, lines: readonly MemorySocket[]): Ope
   };
   waits.begin();
   return {
-    deliver: (bytes) => each((line) => line.deliver(bytes)),
-    end: (how) => each((line) => (how === 'hangs up' ? line.hangUp() : line.reset())),
-    async settle() {
+    /** One read. */
+    deliver: (bytes: Buffer) => each((line) => line.deliver(bytes)),
+    end: (how: 'hangs up' | 'resets') =>
+      each((line) => (how === 'hangs up' ? line.hangUp() : line.reset())),
+    /** Waits until nothing more happens, and returns what both have said. */
+    async settle(): Promise<Sight> {
       await untilQuiet(lines);
       while (waits.isHolding) {
         await waits.released();
@@ -272,7 +252,7 @@ async function untilQuiet(lines: readonly MemorySocket[]): Promise<void> {
 /** Holds the conversation with both; returns what was said, after checking that it is the same. */
 export async function compare(lanes: Lanes, conversation: Conversation): Promise<Sight> {
   const { reads, ending } = conversation;
-  const open = openConversation(lanes, conversation);
+  const open = openConversation(lanes, conversation.isSlow);
   try {
     // The server begins to read in a turn of its own, as with a socket.
     await inTurn(() => undefined);
