@@ -12,13 +12,7 @@ import { STATE_TYPES } from '../../src/info/question-types.ts';
 import { parseQuestion } from '../../src/info/read-question.ts';
 import { RequestError } from '../../src/info/request-error.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
-import {
-  allocateTables,
-  decodeDescription,
-  decodeState,
-  encodeSnapshot,
-} from '../../src/state/snapshot/snapshot.ts';
-import { createState, type State, type StateView } from '../../src/state/state.ts';
+import { createState, type StateView } from '../../src/state/state.ts';
 import { runs, SEED, SEED_NOTE } from '../../tools/harness/seed.ts';
 import { withoutTime } from '../../tools/harness/without-time.ts';
 import {
@@ -28,6 +22,7 @@ import {
   USERS,
 } from '../../tools/naive-twin/random-events.ts';
 import { ALSO_LONG, scale } from '../scale.ts';
+import { restoreFromSnapshot } from '../state/restored-state.ts';
 import { Tally } from './tally.ts';
 import { tryApply } from './try-apply.ts';
 
@@ -108,21 +103,6 @@ class Observer {
   }
 }
 
-/** The state as a snapshot of it is loaded. */
-function restore(state: StateView): State {
-  const snapshot = encodeSnapshot(state);
-  const bytes = Buffer.concat([...snapshot.tables].map((piece) => Buffer.from(piece)));
-  const description = decodeDescription(snapshot.description);
-  snapshot.release();
-  const { tables, targets } = allocateTables(description);
-  let start = 0;
-  for (const target of targets) {
-    target.set(bytes.subarray(start, start + target.length));
-    start += target.length;
-  }
-  return decodeState(description, tables);
-}
-
 function assertSame(
   questions: readonly StateQuestion[],
   state: StateView,
@@ -149,7 +129,7 @@ test(
         tryApply(state, JSON.stringify(blockAfter(state, steps)));
         observer.look(state);
       }
-      assertSame(questions, state, restore(state));
+      assertSame(questions, state, restoreFromSnapshot(state));
     });
     fc.assert(property, runs(SEQUENCES));
     context.diagnostic(tally.describe());
@@ -174,7 +154,7 @@ test(
       simulator.next();
       observer.look(state);
     }
-    assertSame(questions, state, restore(state));
+    assertSame(questions, state, restoreFromSnapshot(state));
     context.diagnostic(tally.describe());
     for (const { type } of questions) {
       const [exact, later] = [tally.countOf(`${type} exact`), tally.countOf(`${type} later`)];
