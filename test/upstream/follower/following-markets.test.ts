@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Address, formatAddress } from '../../../src/exact/address.ts';
 import { answerQuestion } from '../../../src/info/read-question.ts';
 import { RequestError } from '../../../src/info/request-error.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { findAccount } from '../../../src/state/accounts.ts';
 import { createState, type StateView } from '../../../src/state/state.ts';
-import { accountOf, FollowedExchange, findTraders } from './followed-exchange.ts';
+import { COLLATERAL } from '../../../src/state/tables/columns.ts';
+import { accountOf, FollowedExchange, findTraders, followStanding } from './followed-exchange.ts';
 import { append, market } from './ledgers.ts';
 
 type Row = Record<string, unknown>;
@@ -48,11 +51,75 @@ function answerOf(exchange: FollowedExchange, type: string) {
   return exchange.fault({ type }, truth) ?? truth;
 }
 
-test('what clients get is what the upstream has said last: delisted, listed, reordered, other tables', async (t) => {
-  const exchange = new FollowedExchange();
-  t.after(() => exchange.stop());
-  await exchange.start();
+interface Positioned {
+  readonly assetPositions: readonly { readonly position: { readonly coin: string } }[];
+}
+
+function coinsOf({ assetPositions }: Positioned): string[] {
+  return assetPositions.map(({ position }) => position.coin);
+}
+
+/** Without the time, and in one order: the upstream's lists change, its accounts do not. */
+function figuresOf(answer: Positioned) {
+  const assetPositions = answer.assetPositions.toSorted((first, second) =>
+    first.position.coin < second.position.coin ? -1 : 1,
+  );
+  return { ...answer, assetPositions, time: 0 };
+}
+
+/** Reads the accounts: the ledger has the upstream's figures, in the order of the upstream's list. */
+async function assertExact(exchange: FollowedExchange, users: readonly Address[]): Promise<void> {
   const { ledger } = exchange;
+  const listed = ask(ledger, 'meta').universe.map(({ name }: Row) => name);
+  for (const address of users) {
+    const { outcome } = await exchange.readItem(accountOf(address), 0);
+    assert.equal(outcome, 'recorded', exchange.log.join('\n'));
+    const question = { type: 'clearinghouseState', user: formatAddress(address) };
+    const ours = ask(ledger, question.type, question);
+    assert.ok(ours.assetPositions.length >= 2);
+    assert.deepEqual(figuresOf(ours), figuresOf(exchange.answer(question)));
+    const coins = coinsOf(ours);
+    assert.deepEqual(
+      coins,
+      listed.filter((name: string) => coins.includes(name)),
+    );
+  }
+}
+
+/** Each context stands at the place of its market. */
+function assertAligned(exchange: FollowedExchange): void {
+  const [{ universe }, contexts] = ask(exchange.ledger, 'metaAndAssetCtxs');
+  assert.equal(contexts.length, universe.length);
+  const [truth, truthContexts] = ask(exchange.truth, 'metaAndAssetCtxs');
+  const marks = new Map<unknown, unknown>(
+    truth.universe.map(({ name }: Row, place: number) => [name, truthContexts[place].markPx]),
+  );
+  const named = universe.filter(({ name }: Row) => marks.has(name));
+  assert.ok(named.length >= 2);
+  for (const [place, { name }] of universe.entries()) {
+    const mark = marks.get(name);
+    if (mark !== undefined) assert.equal(contexts[place].markPx, mark, name);
+  }
+}
+
+/** The coins whose trades are subscribed to. */
+function tradedCoins({ subscriptions }: FollowedExchange): string[] {
+  return subscriptions.flatMap(({ type, coin }) => (type === 'trades' ? (coin ?? []) : []));
+}
+
+test('what clients get is what the upstream has said last: delisted, listed, reordered, other tables', async (t) => {
+  const exchange = await followStanding(t);
+  const { ledger } = exchange;
+  exchange.handler?.opened();
+  const users = findTraders(exchange.truth)
+    .filter((address) => !isBacked(exchange, address))
+    .slice(0, 2);
+  assert.equal(users.length, 2);
+  await assertExact(exchange, users);
+  exchange.confirm();
+  const [{ universe: firstUniverse }] = listedMetas(exchange);
+  const [{ name: delisted }] = firstUniverse as { name: string }[];
+  assert.ok(tradedCoins(exchange).includes(delisted));
   assert.deepEqual(ask(ledger, 'allPerpMetas'), listedMetas(exchange));
   const indexes = ledger.markets.markets.map(({ coin }) => coin);
   const changes: ((meta: Meta) => void)[] = [
@@ -76,6 +143,10 @@ test('what clients get is what the upstream has said last: delisted, listed, reo
     await exchange.advance(MARKETS_MS);
     assert.deepEqual(ask(ledger, 'allPerpMetas'), listedMetas(exchange), `change ${count}`);
     assert.deepEqual(ask(ledger, 'meta'), listedMetas(exchange)[0]);
+    await assertExact(exchange, users);
+    assertAligned(exchange);
+    assert.ok(!tradedCoins(exchange).includes(delisted), `change ${count}`);
+    assert.ok(tradedCoins(exchange).length >= firstUniverse.length - 1);
   }
   assert.deepEqual(ask(ledger, 'marginTable', { id: 77 }).description, 'new');
   const coins = ledger.markets.markets.map(({ coin }) => coin);
@@ -169,6 +240,12 @@ test('two upstreams with different markets are followed one after the other on o
   await second.advance(5_000);
   assert.deepEqual(ask(ledger, 'perpDexs'), answerOf(second, 'perpDexs'));
   assert.deepEqual(ask(ledger, 'meta'), listedMetas(second)[0]);
+  second.hasBlocks = false;
+  const users = findTraders(second.truth).filter((address) => !isBacked(second, address));
+  assert.ok(users.length >= 2);
+  await assertExact(second, users.slice(0, 2));
+  await second.advance(MARKETS_MS);
+  assertAligned(second);
   assert.equal(codeOf(ledger, 'meta', { dex: dex.name }), 'unknown_dex');
   const user = `0x${'a1'.repeat(20)}`;
   assert.equal(codeOf(ledger, 'clearinghouseState', { user, dex: dex.name }), 'unknown_dex');
@@ -211,6 +288,12 @@ test('accounts on a dex that the upstream does not have are neither read nor sub
   assert.equal(countForeign() - before, 0);
   assert.equal(second.feed.status().followed, 1);
 });
+
+/** Whether a spot balance stands behind the account: this exchange answers no spot balances. */
+function isBacked({ truth }: FollowedExchange, address: Address): boolean {
+  const account = findAccount(truth, truth.addresses.find(address), 0);
+  return truth.accounts.get(account, COLLATERAL) !== 0;
+}
 
 /** As far as the first one, with the markets of another seed. */
 function otherExchange({ simulator }: FollowedExchange) {
