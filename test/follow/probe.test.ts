@@ -7,7 +7,7 @@ import { parseAddress } from '../../src/exact/address.ts';
 import { QUESTION_TYPES } from '../../src/info/question-types.ts';
 import { PUBLIC_WEIGHTS } from '../../src/info/upstream-weights.ts';
 import { PROBE_BUDGET, type ProbeRun, probeServer } from '../../src/upstream/probe/open-probe.ts';
-import { listProbeTypes } from '../../src/upstream/probe/probe-questions.ts';
+import { listProbeTypes, makeProbeQuestion } from '../../src/upstream/probe/probe-questions.ts';
 import {
   formatReport,
   type ProbeReport,
@@ -110,6 +110,29 @@ test('only the listed questions are asked, and never more than the budget in a m
     [],
   );
   assert.ok(!listProbeTypes().includes('fileSnapshot'));
+});
+
+test('forwarded types whose fields are known are asked last, those with long answers are not', () => {
+  const types = listProbeTypes();
+  assert.equal(new Set(types).size, types.length);
+  const derived = types.slice(types.indexOf('userRole') + 1);
+  for (const type of ['userDexAbstraction', 'subAccounts2', 'activeAssetData', 'vaultSummaries']) {
+    assert.ok(derived.includes(type), type);
+  }
+  for (const type of [
+    'userFills',
+    'orderStatus',
+    'vaultDetails',
+    'tokenDetails',
+    'maxBuilderFee',
+  ]) {
+    assert.ok(!types.includes(type), type);
+  }
+  const subject = { user: OTHER, coin: 'BTC', nowMs: 7_200_000 };
+  for (const type of derived) {
+    const question = makeProbeQuestion(type, subject);
+    assert.ok(question !== undefined, type);
+  }
 });
 
 const SUMMARY = {

@@ -1,8 +1,17 @@
 /**
- * The questions of a probe: a fixed list of types that only read. No answer of a server can add a
- * type.
+ * The questions of a probe: types of our own interface that only read. No answer of a server can
+ * add a type.
+ *
+ * After the questions that a follower needs come the forwarded types whose fields the probe can
+ * fill in. The others are left out: those that need a value that the probe does not have, such as
+ * an order, a vault or a token; those whose weight grows with the rows of the answer, since one
+ * long history would use up the small budget; those of our archive, since no other server has them.
+ * `fileSnapshot`, with which a server writes a file, is not a type of our interface.
  */
 import type { QuestionBody } from '../../info/question.ts';
+import type { UpstreamQuestionType } from '../../info/question-type.ts';
+import { UPSTREAM_TYPES } from '../../info/question-types.ts';
+import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
 
 export interface ProbeSubject {
   /** In lower case. */
@@ -74,12 +83,36 @@ const QUESTIONS: ReadonlyMap<string, FieldsOf> = new Map([
   ['userRole', ofUser],
 ]);
 
+/** By name of the field: values for the required fields of forwarded types. */
+const FIELDS: Readonly<Record<string, FieldsOf>> = {
+  user: ofUser,
+  coin: ofCoin,
+  startTime: lastHour,
+};
+
+/** Undefined if the probe has no value for a required field, or if the weight grows with the rows. */
+function deriveFields({ type, fields, weight }: UpstreamQuestionType): FieldsOf | undefined {
+  const required = Object.entries(fields).filter(
+    ([, { isOptional, fallback }]) => isOptional !== true && fallback === undefined,
+  );
+  const parts = required.flatMap(([name]) => FIELDS[name] ?? []);
+  const isComplete = parts.length === required.length;
+  return isComplete && PUBLIC_WEIGHTS.maxOf(type) <= weight ? both(...parts) : undefined;
+}
+
+const DERIVED: readonly (readonly [string, FieldsOf])[] = UPSTREAM_TYPES.flatMap((questionType) => {
+  const fields = deriveFields(questionType);
+  const { type } = questionType;
+  return fields === undefined || QUESTIONS.has(type) ? [] : [[type, fields] as const];
+});
+const ALL_QUESTIONS: ReadonlyMap<string, FieldsOf> = new Map([...QUESTIONS, ...DERIVED]);
+
 export function listProbeTypes(): string[] {
-  return [...QUESTIONS.keys()];
+  return [...ALL_QUESTIONS.keys()];
 }
 
 /** Undefined if the question needs a value that is not known. */
 export function makeProbeQuestion(type: string, subject: ProbeSubject): QuestionBody | undefined {
-  const fields = QUESTIONS.get(type)?.(subject);
+  const fields = ALL_QUESTIONS.get(type)?.(subject);
   return fields === undefined ? undefined : { type, ...fields };
 }
