@@ -25,9 +25,9 @@ import { MarketKeeper } from '../follower/markets/market-keeper.ts';
  * - differs: our rules give another figure
  * - not known: the figure depends on a rule or an amount that we do not know
  */
-export type FigureVerdict = 'same' | 'differs' | 'not known';
+type FigureVerdict = 'same' | 'differs' | 'not known';
 
-export interface JudgedFigure extends ComparedFigure {
+interface JudgedFigure extends ComparedFigure {
   readonly verdict: FigureVerdict;
 }
 
