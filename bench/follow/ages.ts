@@ -4,7 +4,7 @@
  */
 
 import path from 'node:path';
-import { type AgeSample, runBudget } from '../../test/follow/budget-run.ts';
+import { type AgeSample, runBudget } from '../../test/follow/runs/budget-run.ts';
 import type { Bench } from '../frame/frame.ts';
 import { median } from '../frame/measure.ts';
 import { type Goal, printTable } from '../frame/report.ts';

@@ -15,9 +15,9 @@ import {
 } from '../../src/upstream/dialect/market-directory.ts';
 import { Forwarder } from '../../src/upstream/follower/forwarder.ts';
 import { DEX, market, mustRead, partialLedger } from '../upstream/follower/ledgers.ts';
+import { HANG, json, plain, type Respond } from './client/scripted-server.ts';
+import { openFixture, USER, untilSo } from './client/upstream-fixture.ts';
 import { ManualClock } from './manual-clock.ts';
-import { HANG, json, plain, type Respond } from './scripted-server.ts';
-import { openFixture, USER, untilSo } from './upstream-fixture.ts';
 
 /** The id of a key. */
 const KEY = '4f1d22a0c9';

@@ -16,7 +16,13 @@ import {
 import { RunningStub } from '../../tools/harness/running-stub.ts';
 import { makeTemporaryFolder } from '../../tools/harness/temporary-folder.ts';
 import { Truth } from '../../tools/stub-exchange/truth.ts';
-import { json, plain, type Respond, type ScriptedServer, startServer } from './scripted-server.ts';
+import {
+  json,
+  plain,
+  type Respond,
+  type ScriptedServer,
+  startServer,
+} from './client/scripted-server.ts';
 
 const KEY = 'a-vendors-secret-key';
 const OTHER = `0x${'ab'.repeat(20)}`;
