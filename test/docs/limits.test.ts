@@ -129,6 +129,9 @@ const ROWS: Readonly<Record<string, readonly Source[]>> = {
     ['count', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_MAX'],
     ['perMs', 'http/transport/websocket/incoming-frames.ts CONTROL_FRAMES_PER_MS'],
   ],
+  'messages that the parser gets before it has handed on the first of them': [
+    ['count', 'http/transport/websocket/incoming-frames.ts MESSAGES_AHEAD_MAX'],
+  ],
   'messages that were read while the key has to wait for its pace of refusals': [
     ['bytes', 'http/push/held-messages.ts HELD_BYTES_MAX'],
   ],

@@ -13,12 +13,12 @@ function openMessages(waitFor: (message: string) => boolean = () => false) {
   const events: string[] = [];
   const turns: (() => void)[] = [];
   const socket = {
-    ...{ OPEN: 1, readyState: 1 },
-    pause: () => events.push('pause'),
-    resume: () => events.push('resume'),
+    OPEN: 1,
+    readyState: 1,
   };
   const messages: HeldMessages = new HeldMessages({
-    socket: socket as unknown as ConstructorParameters<typeof HeldMessages>[0]['socket'],
+    socket: socket as { OPEN: 1; readyState: 1 },
+    incoming: { hold: () => events.push('pause'), release: () => events.push('resume') },
     handle(message) {
       const text = String(message);
       events.push(text);

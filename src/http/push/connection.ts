@@ -85,9 +85,10 @@ export class PushConnection {
     this.#head = headOfPost(secretHash);
     this.#context = context;
     this.#subscriptions = new ConnectionSubscriptions(this, context);
-    this.incoming = new IncomingFrames(stream);
+    this.incoming = new IncomingFrames(stream, socket);
     this.#messages = new HeldMessages({
       socket,
+      incoming: this.incoming,
       handle: (bytes) => this.#receiveNext(bytes),
       overflowed: () => context.closeForViolation(this, 'too many messages without a budget'),
       failed: (error) => this.fail(error),
@@ -124,6 +125,7 @@ export class PushConnection {
   receive(bytes: Buffer): void {
     this.heardMs = performance.now();
     this.#messages.receive(bytes);
+    this.incoming.noteMessage();
   }
 
   /** Called with each frame that may be unpaid. If the key has to wait, the connection is not read until then. */

@@ -1,23 +1,22 @@
 /**
- * The messages of a push connection whose key has to wait for its turn. Meanwhile the client is not read. Messages
- * that were read before are held here, and then handled one in a turn of the event loop. They are copied into one
- * buffer, because thousands of short messages fit into one read, and a Buffer for each of them takes more memory.
+ * The messages of a push connection whose key has to wait for its turn. Meanwhile the client is not read. The few
+ * messages that `ws` was given before are held here, and then handled one in a turn of the event loop. They are
+ * copied into one buffer, because a short message would keep the whole read in memory.
  */
 
 import type { WebSocket } from 'ws';
 import { makeRoom } from '../transport/connections/growing-buffer.ts';
+import type { IncomingFrames } from '../transport/websocket/incoming-frames.ts';
 
-/**
- * Maximum number of held bytes. What a client sends in one or two reads is shorter, unless it compresses its
- * messages.
- */
+/** Maximum number of held bytes. Messages of two reads are shorter, unless the client compresses them. */
 const HELD_BYTES_MAX = 262_144;
 /** Before each message is its length. */
 const HEADER_LENGTH = 4;
 const EMPTY = Buffer.alloc(0);
 
 export interface HeldMessagesOptions {
-  readonly socket: Pick<WebSocket, 'pause' | 'resume' | 'readyState' | 'OPEN'>;
+  readonly socket: Pick<WebSocket, 'readyState' | 'OPEN'>;
+  readonly incoming: Pick<IncomingFrames, 'hold' | 'release'>;
   handle(message: Buffer): void;
   /** Called when too many bytes are held. */
   overflowed(): void;
@@ -48,7 +47,7 @@ export class HeldMessages {
   holdUntil(turn: Promise<void>): void {
     this.#holds++;
     this.#isHolding = true;
-    this.#options.socket.pause();
+    this.#options.incoming.hold();
     void turn.then(() => {
       this.#holds--;
       this.#handleNext();
@@ -105,6 +104,6 @@ export class HeldMessages {
     this.#bytes = EMPTY;
     this.#start = 0;
     this.#end = 0;
-    this.#options.socket.resume();
+    this.#options.incoming.release();
   }
 }

@@ -3,12 +3,17 @@
  * fragments of a message, but neither its duration nor the control frames between its fragments, so
  * the frame headers are parsed here as well.
  *
+ * A read brings up to thousands of short messages. `ws` parses everything that it was given, also after it
+ * was paused, and after the connection is closed. So `ws` gets a few messages at a time, and none while the
+ * client has to wait.
+ *
  *   byte 0:  FIN 0x80, opcode 0x0f (from 8 on: a control frame)
  *   byte 1:  MASK 0x80, length 0x7f (126: it is in the next 2 bytes, 127: in the next 8)
  *   then the mask, 4 bytes where MASK is set, and the payload
  */
 
 import type { Readable } from 'node:stream';
+import type { WebSocket } from 'ws';
 
 const FIN = 0x80;
 const CONTROL = 0x08;
@@ -20,6 +25,8 @@ const HEADER_BYTES_MAX = 10;
 
 /** Maximum burst of control frames. Pongs that answer our pings do not count. */
 const CONTROL_FRAMES_MAX = 100;
+/** Maximum number of messages that `ws` has been given and has not handed on. */
+const MESSAGES_AHEAD_MAX = 16;
 /** How fast the allowance of control frames is refilled. */
 const CONTROL_FRAMES_PER_MS = 10 / 1000;
 
@@ -30,26 +37,93 @@ function headerBytes(secondByte: number): number {
 
 export class IncomingFrames {
   readonly #stream: Readable;
+  readonly #socket: Pick<WebSocket, 'pause' | 'resume'>;
+  /** Who has listened to the bytes: `ws`. */
+  readonly #readers: readonly ((bytes: Buffer) => void)[];
+  /** What was read and not handed on yet. */
+  #rest: Buffer | undefined;
+  #messagesAhead = 0;
+  #isHeld = false;
+  #isPaused = false;
   /** The header that is being read, and how much of it has arrived. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
   #headerLength = 0;
   /** Number of bytes of the current frame that are still missing after its header. */
   #restBytes = 0;
   #isInMessage = false;
+  /** Whether the current frame, or the frame before the current header, ends a message. */
+  #isFinalFrame = false;
   #controlFrames = CONTROL_FRAMES_MAX;
   #controlledMs = performance.now();
   /** When the current partial message or frame began, if any. */
   #partialSinceMs: number | undefined;
 
-  /** Listens to the frames of the client. `stream` must start with the first frame. */
-  constructor(stream: Readable) {
+  /** Comes between the client and `ws`, which listens already. `stream` must start with the first frame. */
+  constructor(stream: Readable, socket: Pick<WebSocket, 'pause' | 'resume'>) {
     this.#stream = stream;
-    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#socket = socket;
+    this.#readers = stream.listeners('data') as ((bytes: Buffer) => void)[];
+    stream.removeAllListeners('data');
+    stream.on('data', (chunk: Buffer) => this.#take(chunk));
+    stream.prependListener('close', () => this.#dropUnread());
   }
 
-  #read(chunk: Buffer): void {
+  /** Called with each message that `ws` hands on. */
+  noteMessage(): void {
+    this.#messagesAhead--;
+    this.#handOn();
+  }
+
+  /** Reads no further frames until `release`. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#updatePause();
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#handOn();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#stream.destroyed) return;
+    this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#handOn();
+  }
+
+  #handOn(): void {
+    const bytes = this.#rest;
+    if (bytes !== undefined && !this.#stream.destroyed) {
+      const end = this.#read(bytes);
+      this.#rest = end < bytes.length ? bytes.subarray(end) : undefined;
+      const part = end < bytes.length ? bytes.subarray(0, end) : bytes;
+      if (end > 0) for (const reader of this.#readers) reader.call(this.#stream, part);
+    }
+    this.#updatePause();
+  }
+
+  #updatePause(): void {
+    const isPaused = this.#isHeld || this.#rest !== undefined;
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    if (isPaused) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  /** Otherwise `ws` would parse what is unread when the connection is closed. */
+  #dropUnread(): void {
+    if (this.#isPaused) this.#stream.read();
+    this.#rest = undefined;
+  }
+
+  get #mayRead(): boolean {
+    return !this.#isHeld && this.#messagesAhead < MESSAGES_AHEAD_MAX;
+  }
+
+  /** The number of bytes that may be handed on. */
+  #read(chunk: Buffer): number {
     let at = 0;
-    while (at < chunk.length) {
+    while (at < chunk.length && this.#mayRead) {
       if (this.#restBytes > 0) {
         const taken = Math.min(this.#restBytes, chunk.length - at);
         this.#restBytes -= taken;
@@ -59,8 +133,15 @@ export class IncomingFrames {
         this.#readHeader();
       }
       if (!this.#isPartial) this.#partialSinceMs = undefined;
+      if (this.#isMessageOver) this.#messagesAhead++;
     }
     if (this.#isPartial) this.#partialSinceMs ??= performance.now();
+    return at;
+  }
+
+  /** Whether the byte that was read last was the last one of a message. */
+  get #isMessageOver(): boolean {
+    return this.#isFinalFrame && this.#headerLength === 0 && this.#restBytes === 0;
   }
 
   /** How long the current message has been incomplete. */
@@ -89,7 +170,9 @@ export class IncomingFrames {
     if (this.#headerLength < 2 || this.#headerLength < headerBytes(second)) return;
     this.#headerLength = 0;
     this.#restBytes = this.#payloadBytes(second) + ((second & MASK) === 0 ? 0 : MASK_BYTES);
-    if ((first & CONTROL) === 0) this.#isInMessage = (first & FIN) === 0;
+    const isControl = (first & CONTROL) !== 0;
+    if (!isControl) this.#isInMessage = (first & FIN) === 0;
+    this.#isFinalFrame = !isControl && !this.#isInMessage;
   }
 
   #payloadBytes(second: number): number {
