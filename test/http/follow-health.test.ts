@@ -74,6 +74,7 @@ test('the metrics have ages, budget and counters of the report, and nothing with
     (await registry.metrics()).split('\n').filter((line) => /^perpinfo/.test(line));
   const expected = [
     'perpinfo_follow_age_seconds{of="marks"} 0.12',
+    'perpinfo_follow_age_seconds{of="other_marks"} 61',
     'perpinfo_follow_age_seconds{of="markets"} 30',
     'perpinfo_follow_age_seconds{of="stream"} 0.005',
     'perpinfo_follow_healthy 1',
