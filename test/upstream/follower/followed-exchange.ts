@@ -172,7 +172,7 @@ export class FollowedExchange {
   async #ask(question: QuestionBody, { priority, waitingKeys }: AskOptions): Promise<Json> {
     this.asked.push({ question, priority, atMs: this.clock.nowMs(), waitingKeys });
     await nextTurn();
-    const truth = this.#exact(question);
+    const truth = this.exactAnswer(question);
     this.told.set(`${question['user']}@${truth?.time}`, truth);
     const printed = print(question, truth);
     const wrong = this.fault(question, structuredClone(printed));
@@ -181,10 +181,11 @@ export class FollowedExchange {
 
   /** As the exchange prints it, in an answer or a pushed message. */
   answer(question: QuestionBody): Json {
-    return print(question, this.#exact(question));
+    return print(question, this.exactAnswer(question));
   }
 
-  #exact(question: QuestionBody): Json {
+  /** The exact amounts, before the exchange prints them. */
+  exactAnswer(question: QuestionBody): Json {
     try {
       return JSON.parse(answerQuestion(this.truth, question));
     } catch (error) {

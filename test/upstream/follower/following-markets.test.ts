@@ -77,7 +77,7 @@ async function assertExact(exchange: FollowedExchange, users: readonly Address[]
     const question = { type: 'clearinghouseState', user: formatAddress(address) };
     const ours = ask(ledger, question.type, question);
     assert.ok(ours.assetPositions.length >= 2);
-    assert.deepEqual(figuresOf(ours), figuresOf(exchange.answer(question)));
+    assert.deepEqual(figuresOf(ours), figuresOf(exchange.exactAnswer(question)));
     const coins = coinsOf(ours);
     assert.deepEqual(
       coins,
