@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import ccxt, { type Exchange, type MarketInterface } from 'ccxt';
+import { until } from '../../tools/harness/running.ts';
 import { isFollowed } from '../follow/perpinfo-upstream.ts';
 import { startDemo } from './demo.ts';
 
@@ -197,8 +198,12 @@ test('every figure of every position follows from the answer', async () => {
 });
 
 test('the position on one market is found', async () => {
-  const [{ symbol }] = await client.fetchPositions();
-  const told = await demo.tell(() => client.fetchPosition(String(symbol)));
+  // A simulated trader may have closed every position.
+  const symbol = await until('a position', async () => {
+    const [position] = await client.fetchPositions();
+    return position?.symbol;
+  });
+  const told = await demo.tell(() => client.fetchPosition(symbol));
   await demo.assertTold(
     told,
     { type: 'clearinghouseState', user: trader },

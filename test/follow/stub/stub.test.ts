@@ -569,7 +569,8 @@ test('a subscription to a listed coin closes the socket when that is switched on
 });
 
 test('compressed marks are cut or far too large when that is switched on', async (context) => {
-  const stub = await startStub(context, { speed: 1_000 });
+  // At this speed an idle connection is closed after three seconds.
+  const stub = await startStub(context, { speed: 20 });
   const client = await connect(context, stub);
   client.subscribe({ type: 'fastAssetCtxs' });
   await client.settle();
