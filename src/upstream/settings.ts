@@ -30,7 +30,7 @@ export const FOLLOW_CHOICE_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** The server, for commands that need a server. */
+/** The server that a command asks, for commands that need a server. */
 export const UPSTREAM_SETTINGS = {
   upstream: {
     group: 'Most used',
@@ -86,7 +86,7 @@ export const PROBE_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** For each process that answers questions about a followed exchange. */
+/** The settings of each process that answers questions about a followed exchange. */
 export const ANSWERING_UPSTREAM_SETTINGS = {
   forward: {
     group: 'Most used',

@@ -1,6 +1,6 @@
 /**
- * The follower's client, over any channel: limits the requests in flight, and shares identical
- * reads.
+ * The follower's client, for any channel. It limits the number of requests in flight, and shares
+ * identical reads.
  */
 
 import { KeyCounts } from '../../access/key-counts.ts';
@@ -18,22 +18,24 @@ import type {
 import { InterestBatch, itemKey } from './interest-batch.ts';
 
 /**
- * Maximum number of reads and forwarded questions in flight: of a client, and of one key of this
- * client.
+ * The maximum number of reads and forwarded questions in flight: for a client, and for one key of
+ * this client.
  */
 export const IN_FLIGHT_MAX = 4_096;
 const KEY_IN_FLIGHT_MAX = 512;
 /**
- * Maximum number of callers that wait for an outcome. Several callers may wait for the same
- * outcome.
+ * The maximum number of callers that wait for the outcome of a read, for a client and for one key.
+ * Several callers may wait for the same outcome.
  */
 const WAITING_MAX = 65_536;
 const KEY_WAITING_MAX = 8_192;
-/** Deadline of a read or a forwarded question. A caller may give up earlier. */
+/** The time limit of a read or a forwarded question. A caller may stop waiting earlier. */
 export const OUTCOME_MS_MAX = 60_000;
-/** How long requests wait for a follower that is not connected: the follower may be restarting. */
+/**
+ * The time that requests wait for a follower that is not connected: the follower may be restarting.
+ */
 export const ABSENT_MS_MAX = 2_000;
-/** How often a client tries to connect during this time. */
+/** The pause between two attempts to connect during this time. */
 export const REACH_AGAIN_MS = 250;
 
 /** A connection to the follower. No method rejects. */
@@ -87,8 +89,8 @@ export class ChannelClient implements FollowerClient {
   }
 
   /**
-   * Identical reads of one key share one request. Reads of different keys do not: each key has its
-   * turn.
+   * Lets identical reads of one key share one request. Reads of different keys do not share a
+   * request, because the follower gives each key its turn.
    */
   #share(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome> {
     const key = `${keyId} ${itemKey(item)} ${maxAgeMs}`;
@@ -111,7 +113,9 @@ export class ChannelClient implements FollowerClient {
     return this.#findShortage(keyId) ?? this.#count(keyId, this.#channel.forward(question, keyId));
   }
 
-  /** Why the key may not send one more request now; undefined if the key may. */
+  /**
+   * Returns the reason why the key may not send one more request now; returns undefined if it may.
+   */
   #findShortage(keyId: string): FollowerBusy | undefined {
     if (this.#inFlight >= IN_FLIGHT_MAX) return TOO_MANY;
     return this.#inFlightByKey.of(keyId) >= KEY_IN_FLIGHT_MAX ? TOO_MANY_OF_KEY : undefined;

@@ -1,5 +1,6 @@
 /**
- * The messages of the channel, and their checks: on NATS, every client that may publish can send anything.
+ * The messages of the channel, and the checks of their form. The checks are needed because on NATS,
+ * every client with permission to publish can send anything.
  *
  *   request   {"want": item, "maxAgeMs": 1000, "keyId": "4f1d22a0c9"} (without maxAgeMs: any age)
  *   request   {"forward": question, "keyId": "4f1d22a0c9"}
@@ -7,8 +8,8 @@
  *   reply     {"outcome": ...}
  *   report    {"status": ...}, from the follower to all clients
  *
- * The bytes of an exchange's answer are not part of the JSON. They follow the JSON unchanged, in a form that
- * each channel defines.
+ * The bytes of an exchange's answer are not part of the JSON. They follow the JSON unchanged, in a
+ * form that each channel defines.
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
@@ -30,11 +31,11 @@ export type FollowerRequest =
   | { readonly want: FollowedItem; readonly maxAgeMs?: number; readonly keyId: string }
   | { readonly forward: QuestionBody; readonly keyId: string };
 
-/** Retry-After if no better value is known. */
+/** The value of Retry-After, in seconds, if no better value is known. */
 const RETRY_SECONDS = 1;
-/** Longer than the id of any key. */
+/** The maximum length of a key id in a message. No real key id is this long. */
 const KEY_ID_LENGTH_MAX = 64;
-/** The key of every request without a key id, for example a request of an earlier version. */
+/** The key id of all requests without a key id, for example requests of an earlier version. */
 const UNNAMED_KEY = '';
 
 export function itemRequest(want: FollowedItem, maxAgeMs: number, keyId: string): FollowerRequest {
@@ -62,7 +63,7 @@ export function splitOutcome(outcome: ItemOutcome | ForwardOutcome): SentOutcome
   return { outcome: rest, bytes };
 }
 
-/** Undefined if the text is not JSON. */
+/** Returns undefined if the text is not JSON. */
 export function parseChannelMessage(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -71,7 +72,7 @@ export function parseChannelMessage(text: string): unknown {
   }
 }
 
-/** Undefined if the value is not a request. */
+/** Returns undefined if the value is not a request. */
 export function readRequest(value: unknown): FollowerRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { want, maxAgeMs, forward } = value;
@@ -89,7 +90,7 @@ function readKeyId(value: unknown): string {
   return typeof value === 'string' && value.length <= KEY_ID_LENGTH_MAX ? value : UNNAMED_KEY;
 }
 
-/** Calls the handler. An exception of the handler becomes an outcome. */
+/** Calls the handler, and returns its outcome. If the handler throws, returns a failed outcome. */
 export async function handleRequest(
   handler: FollowerHandler,
   request: FollowerRequest,
@@ -104,7 +105,7 @@ export async function handleRequest(
   }
 }
 
-/** The entries with the right form; other entries are ignored. */
+/** Returns the entries with the right form; ignores other entries. */
 export function readInterests(value: unknown): Interest[] {
   if (!isJsonObject(value) || !Array.isArray(value['interest'])) return [];
   return value['interest'].flatMap((entry) => {
@@ -140,7 +141,10 @@ export function readItemOutcome(value: unknown): ItemOutcome {
   return readMishap(value) ?? NO_OUTCOME;
 }
 
-/** `bytes` came with the outcome. They are not checked again: the follower has checked them. */
+/**
+ * Reads the outcome of a forwarded question. `bytes` is the data that was received with the
+ * outcome, if any. The bytes are not checked here: the follower has checked that they are JSON.
+ */
 export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
   const { outcome, rows, reason, field } = value;
@@ -169,7 +173,7 @@ function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && parseChannelMessage(value) !== undefined;
 }
 
-/** Undefined if the value is not a report of the follower. */
+/** Returns undefined if the value is not a report of the follower. */
 export function readStatus(value: unknown): FollowStatus | undefined {
   if (!isJsonObject(value) || !isJsonObject(value['status'])) return undefined;
   const { upstream, isHealthy, reason, ages, followed, budget } = value['status'];

@@ -7,7 +7,8 @@
 import type { QuestionBody } from '../../info/question.ts';
 
 /**
- * What the follower can read: an account, or a list of delegations. Addresses are in lower case.
+ * An item that the follower can read: an account, or a list of delegations. Addresses are in lower
+ * case.
  */
 export type FollowedItem =
   | { readonly kind: 'account'; readonly user: string; readonly dex: string }
@@ -17,7 +18,7 @@ export type FollowedItem =
 export interface FollowerFailed {
   readonly outcome: 'failed';
   readonly reason: string;
-  /** The question was sent, so the exchange has worked on it, or may have. */
+  /** True if the question was sent: the exchange may have worked on it. */
   readonly isSent?: true;
 }
 
@@ -26,7 +27,9 @@ export interface FollowerBusy {
   readonly outcome: 'busy';
   readonly reason: string;
   readonly retryAfterSeconds: number;
-  /** The question was sent: the exchange refused it because our budget there is spent. */
+  /**
+   * True if the question was sent, and the exchange refused it because our budget there is spent.
+   */
   readonly isSent?: true;
 }
 
@@ -42,46 +45,47 @@ export type ItemOutcome =
   | FollowerBusy;
 
 /**
- * The exchange's answer, byte for byte. The follower has checked that the bytes are JSON; nobody
- * parses them.
+ * The exchange's answer, byte for byte. The follower has checked that the bytes are JSON; the
+ * processes that pass the bytes on do not parse them.
  */
 export interface ForwardAnswer {
   readonly outcome: 'answered';
   readonly bytes: Buffer;
-  /** Number of rows, if the answer is a list; otherwise undefined. */
+  /** The number of rows if the answer is a list; otherwise undefined. */
   readonly rows: number | undefined;
 }
 
 /**
- * A refused question, with the reason. The exchange has refused it, or the follower, because a value
- * is not in the exchange's lists.
+ * A refused question, with the reason. Either the exchange has refused the question, or the
+ * follower has refused it because a value is not in the exchange's lists.
  */
 interface ForwardRefused {
   readonly outcome: 'refused';
   readonly reason: string;
-  /** The field to blame, if it is known. */
+  /** The field with the wrong value, if it is known. */
   readonly field?: string | undefined;
-  /** The question was sent: the exchange has refused it. */
+  /** True if the question was sent: then the exchange has refused it. */
   readonly isSent?: true;
 }
 
 export type ForwardOutcome = ForwardAnswer | ForwardRefused | FollowerFailed | FollowerBusy;
 
 /**
- * Whether the question was sent to the exchange, also if another key's read of the item was shared.
+ * Returns whether the question was sent to the exchange. This is also true if the question of
+ * another key was sent, and its outcome was shared.
  */
 export function wasAsked(outcome: ItemOutcome | ForwardOutcome): boolean {
   return !('reason' in outcome) || outcome.isSent === true;
 }
 
-/** Ages in milliseconds; null if there is no data that could have an age. */
+/** Ages in milliseconds; null if there is no such data. */
 export interface FollowAges {
-  /** Of the oldest mark that a position needs. */
+  /** The age of the oldest mark that a position needs. */
   readonly marks: number | null;
-  /** Of the oldest mark of a market without a position, at most. */
+  /** The maximum possible age of the marks of markets without a position. */
   readonly otherMarks: number | null;
   readonly markets: number | null;
-  /** Time since the last message of the push connection to the exchange. */
+  /** The time since the last message of the push connection to the exchange. */
   readonly stream: number | null;
   readonly accountsMedian: number | null;
   readonly accountsMax: number | null;
@@ -91,16 +95,16 @@ export interface FollowStatus {
   /** The origin of the exchange's address. The path is left out, because it may contain a key. */
   readonly upstream: string;
   readonly isHealthy: boolean;
-  /** Why the follower is not healthy; "" if it is healthy. */
+  /** The reason why the follower is not healthy; "" if it is healthy. */
   readonly reason: string;
   readonly ages: FollowAges;
-  /** Number of accounts and lists of delegations that are followed. */
+  /** The number of accounts and lists of delegations that are followed. */
   readonly followed: number;
-  /** Weight per minute: the limit, and the weight that is left now; null if there is no limit. */
+  /** The limit in weight per minute, and the weight that is left now; null if there is no limit. */
   readonly budget: { readonly limit: number; readonly left: number } | null;
   /**
-   * Elements of the exchange's lists that cannot be used: their number, and the first of them;
-   * absent if all can be used.
+   * Elements of the exchange's lists that cannot be used: their number, and the first few of them;
+   * absent if all elements can be used.
    */
   readonly skipped?: { readonly count: number; readonly first: readonly string[] };
   /**
@@ -113,16 +117,16 @@ export interface FollowStatus {
   };
   readonly counters: {
     /**
-     * By field: how many figures of the exchange differ from those that our formulas give for the
-     * same rows.
+     * By field: the number of figures of the exchange that differ from the results of our formulas
+     * for the same rows.
      */
     readonly mismatches: Readonly<Record<string, number>>;
-    /** By field: how many changes of accounts no trade, funding or mark explains. */
+    /** By field: the number of changes of accounts that no trade, funding or mark explains. */
     readonly surprises: Readonly<Record<string, number>>;
   };
 }
 
-/** How often a key has asked for an item since the last batch. */
+/** The number of times that a key has asked for an item since the last batch. */
 export interface Interest {
   readonly item: FollowedItem;
   readonly count: number;
@@ -130,14 +134,14 @@ export interface Interest {
 }
 
 /**
- * What the processes that answer questions call. No method rejects. Each request names a key by its
- * id, never by its secret: the follower shares its budget fairly between keys.
+ * The methods for the processes that answer questions. No method rejects. Each request contains the
+ * id of a key, never its secret: the follower shares its budget fairly between keys.
  */
 export interface FollowerClient {
   /**
-   * Reads an item from the exchange, unless it was read within `maxAgeMs`. With Infinity, any age
-   * is accepted if the ledger has the item. An item that the ledger has with time 0 counts as never
-   * read.
+   * Reads an item from the exchange, unless it was read within `maxAgeMs`. If `maxAgeMs` is
+   * Infinity, an item of any age in the ledger is accepted. An item with time 0 in the ledger
+   * counts as never read.
    */
   readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome>;
   /**
@@ -146,12 +150,12 @@ export interface FollowerClient {
    */
   noteInterest(item: FollowedItem, keyId: string): void;
   forward(question: QuestionBody, keyId: string): Promise<ForwardOutcome>;
-  /** The follower's last report; undefined if none has come recently. */
+  /** Returns the follower's last report; returns undefined if no report has arrived recently. */
   status(): FollowStatus | undefined;
   close(): Promise<void>;
 }
 
-/** What the follower implements. */
+/** The methods that the follower implements. */
 export interface FollowerHandler {
   readItem(item: FollowedItem, maxAgeMs: number, keyId: string): Promise<ItemOutcome>;
   noteInterest(interests: readonly Interest[]): void;

@@ -1,5 +1,5 @@
 /**
- * Collects which items clients asked for, and sends them to the follower once a second. No answer
+ * Collects the items that clients ask for, and sends them to the follower once a second. No answer
  * waits for this.
  */
 
@@ -7,12 +7,12 @@ import type { FollowedItem, Interest } from './follower-client.ts';
 
 const FLUSH_MS = 1_000;
 /**
- * Maximum number of different items per flush. Further items are dropped: clients ask for them
- * again soon.
+ * The maximum number of entries per flush, one for each pair of a key and an item. Further entries
+ * are dropped: clients ask for their items again soon.
  */
 const ITEMS_MAX = 20_000;
 
-/** Equal items have equal keys. */
+/** Returns a text that identifies the item: equal items have equal texts. */
 export function itemKey(item: FollowedItem): string {
   return item.kind === 'account' ? `${item.user} ${item.dex}` : item.user;
 }

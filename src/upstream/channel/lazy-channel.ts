@@ -31,7 +31,10 @@ export class LazyChannel implements FollowerChannel {
     return 'outcome' in channel ? channel : channel.forward(question, keyId);
   }
 
-  /** Makes one attempt at a time. After a failure, the next call tries again. */
+  /**
+   * Makes one attempt at a time to open the channel. After a failed attempt, the next call tries
+   * again.
+   */
   #get(): Promise<FollowerChannel | FollowerBusy> {
     this.#opening ??= this.#open().then(
       (channel) => {

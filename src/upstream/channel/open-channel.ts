@@ -1,6 +1,6 @@
 /**
- * Opens the channel between the processes that answer and the follower: a socket in the ledger's
- * folder, or NATS.
+ * Opens the channel between the follower and the processes that answer questions: a socket in the
+ * ledger's folder, or NATS.
  */
 
 import { natsOptionsOf } from '../../ledger/location.ts';
@@ -12,7 +12,9 @@ import { listenOnNats, openNatsChannel } from './nats/nats-channel.ts';
 import { SocketChannel } from './socket/socket-channel.ts';
 import { listenOnFollowerSocket } from './socket/socket-server.ts';
 
-/** For a process that answers questions. The client connects at its first use. */
+/**
+ * Creates the client for a process that answers questions. The client connects at its first use.
+ */
 export function createFollowerClient(settings: StorageSettings): FollowerClient {
   const nats = natsOptionsOf(settings);
   return new ChannelClient(
@@ -23,7 +25,7 @@ export function createFollowerClient(settings: StorageSettings): FollowerClient 
   );
 }
 
-/** For the follower. The folder of an embedded ledger must exist. */
+/** Opens the follower's side of the channel. The folder of an embedded ledger must exist. */
 export function listenForClients(
   settings: StorageSettings,
   handler: FollowerHandler,

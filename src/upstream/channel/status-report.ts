@@ -1,4 +1,4 @@
-/** The follower's last report. After five seconds a report is stale. */
+/** The follower's last report. A report is stale after five seconds. */
 
 import { readStatus } from './channel-messages.ts';
 import type { FollowStatus } from './follower-client.ts';

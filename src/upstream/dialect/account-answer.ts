@@ -1,14 +1,14 @@
 /**
- * Reads `clearinghouseState` backwards: from the figures of an answer to the rows that the figures were
- * computed from. With side = +1 for a long and -1 for a short:
+ * Reads `clearinghouseState` backwards: from the figures of an answer, computes the rows that the
+ * figures result from. With side = +1 for a long and -1 for a short:
  *
  *   cash        = crossMarginSummary.totalRawUsd
  *   mark price  = positionValue / |szi|, without remainder
  *   entryNtl    = positionValue - side * unrealizedPnl
- *   orderMargin = cross accountValue - sum over cross of max(marginUsed, positionValue / 10)
- *                 - withdrawable
+ *   orderMargin = cross accountValue - withdrawable
+ *                 - sum over all cross positions of max(marginUsed, positionValue / 10)
  *
- * `checkAccount` decides whether all other figures follow from these rows.
+ * `checkAccount` decides whether all other figures of the answer follow from these rows.
  */
 
 import { LEVERAGE_RANGE, type LeverageMode } from '../../events/event.ts';
@@ -51,7 +51,9 @@ export interface PositionRow {
   readonly fundingSinceChange: number;
   /** The price that the answer was computed with. */
   readonly markPrice: number;
-  /** Separate margin tiers of the position; undefined if the market's tiers apply. */
+  /**
+   * The margin tiers of the position, if they differ from the market's tiers; otherwise undefined.
+   */
   readonly ownTiers?: TierTable;
 }
 
@@ -65,11 +67,14 @@ export interface AccountRows {
   /** False if nothing is withdrawable: orderMargin is then its smallest possible value. */
   readonly isOrderMarginExact: boolean;
   readonly collateral: number;
-  /** False if the account has cross positions, but no figure that depends on the collateral. */
+  /**
+   * False if the account has cross positions, but none of them shows a figure that depends on the
+   * collateral.
+   */
   readonly isCollateralShown: boolean;
 }
 
-/** An answer that could be read: its rows, and its figures for the check against our rules. */
+/** The rows of a readable answer, and the answer's figures, which are checked against our rules. */
 export interface AccountReading {
   readonly rows: AccountRows;
   readonly reported: ReportedAccount;
@@ -79,8 +84,8 @@ export interface ReadingContext {
   readonly dex: string;
   readonly directory: MarketDirectory;
   /**
-   * USD outside of the perp account that backs the account, in millionths: 0 unless the account is
-   * unified.
+   * USD outside of the perp account that backs the account's positions, in millionths; 0 unless the
+   * account is unified.
    */
   readonly collateral?: number;
 }
@@ -161,7 +166,7 @@ function figureError(
   return new DialectError('figure', { field, coin, ours, theirs });
 }
 
-/** An amount that the ledger stores. */
+/** Reads an amount that the ledger stores. */
 function readStored(text: string, field: string, decimals: number, coin?: string): number {
   try {
     return readStoredAmount(text, decimals);
@@ -171,7 +176,7 @@ function readStored(text: string, field: string, decimals: number, coin?: string
   }
 }
 
-/** An amount that is derived, and may be larger than what can be stored. */
+/** Reads an amount that is computed from other amounts, and may be too large for the ledger. */
 function readDerived(text: string, field: string, coin?: string): Exact {
   try {
     return readPrinted(text, USD_DECIMALS);
@@ -237,7 +242,10 @@ function readMark({ coin, positionValue }: ReportedPosition, size: number, value
   throw figureError('positionValue', coin, { ours, theirs: positionValue });
 }
 
-/** Derived from our cross account value. Whether the exchange's value is equal is checked later. */
+/**
+ * Computes the order margin from our cross account value. Whether the exchange has the same account
+ * value is checked later.
+ */
 function readOrderMargin(
   reported: ReportedAccount,
   cash: number,

@@ -31,14 +31,14 @@ export interface ComparedFigure extends Mismatch {
   readonly isSame: boolean;
 }
 
-/** The figures of the answer that our rules do not reproduce. */
+/** Returns the figures of the answer that our rules do not reproduce. */
 export function checkAccount(reading: AccountReading, directory: MarketDirectory): Mismatch[] {
   return compareAccount(reading, directory)
     .filter(({ isSame }) => !isSame)
     .map(({ field, coin, ours, theirs }) => ({ field, coin, ours, theirs }));
 }
 
-/** Every figure of the answer that is computed from other figures, in the answer's order. */
+/** Compares every figure that the exchange computes from other figures, in the answer's order. */
 export function compareAccount(
   { rows, reported }: AccountReading,
   directory: MarketDirectory,
@@ -66,7 +66,7 @@ export function compareAccount(
 const SCRATCH_USER = `0x${'0'.repeat(40)}`;
 const SCRATCH_ADDRESS = parseAddress(SCRATCH_USER);
 
-/** Our figures for the rows, or why our events cannot describe the rows. */
+/** Returns our figures for the rows, or an error if our events cannot describe the rows. */
 export function valueAccount(
   rows: AccountRows,
   directory: MarketDirectory,
@@ -172,7 +172,10 @@ function compareReturn(position: PositionFigures, reported: ReportedPosition): C
 
 /** A millionth of a dollar: the precision with which the collateral is stored. */
 const COLLATERAL_STEP = 1e-6;
-/** Rounding error relative to the mark price, if large doubles cancel out to a small price. */
+/**
+ * The rounding error relative to the mark price, if a small price is the difference of two large
+ * doubles.
+ */
 const CANCELLATION = 1e-12;
 
 function compareLiquidation(
@@ -191,7 +194,7 @@ function compareLiquidation(
   return { field: 'liquidationPx', coin: reported.coin, ours, theirs, isSame };
 }
 
-/** True if an unknown collateral would explain every mismatch. */
+/** Returns true if an unknown collateral can explain every mismatch. */
 export function isCollateralSuspected(mismatches: readonly Mismatch[]): boolean {
   return mismatches.length > 0 && mismatches.every(({ field }) => field === 'liquidationPx');
 }

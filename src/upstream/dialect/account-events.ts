@@ -1,4 +1,7 @@
-/** Describes the rows of an account as events, and finds what differs from the ledger. */
+/**
+ * Describes the rows of an account as events, and finds the differences between the rows and the
+ * ledger.
+ */
 
 import type { WireEvent } from '../../events/event.ts';
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -54,27 +57,30 @@ function describeRow({ market, size, mode, leverage, rawUsd, ...row }: PositionR
   };
 }
 
-/** The account's row in the ledger, or 0 if no event has named it. */
+/** Returns the account's row in the ledger; returns 0 if no event has named the account. */
 function rowOf(ledger: StateView, user: Address, dex: string): number {
   const dexIndex = ledger.markets.findDex(dex);
   return dexIndex === undefined ? 0 : findAccount(ledger, ledger.addresses.find(user), dexIndex);
 }
 
 /**
- * The recorded collateral outside of the account, in millionths; 0 if no event has named the
- * account.
+ * Returns the recorded collateral outside of the account, in millionths; returns 0 if no event has
+ * named the account.
  */
 export function recordedCollateral(ledger: StateView, user: Address, dex: string): number {
   return ledger.accounts.get(rowOf(ledger, user, dex), column.COLLATERAL);
 }
 
-/** The fields of a known account that differ from the ledger, each once. */
+/**
+ * Returns each field that differs from the ledger once; returns none if the ledger does not have
+ * the account.
+ */
 export function findDifferences(ledger: StateView, user: Address, rows: AccountRows): string[] {
   const account = rowOf(ledger, user, rows.dex);
   return account === 0 ? [] : findChanges(ledger, account, rows);
 }
 
-/** Row 0 has only zeros, as an account that no event has named. */
+/** Compares with row 0 if no event has named the account: all cells of row 0 are zero. */
 function findChanges(ledger: StateView, account: number, rows: AccountRows): string[] {
   const changed = new Set<string>();
   if (ledger.accounts.get(account, column.CASH) !== rows.cash) changed.add('rawUsd');
@@ -87,13 +93,13 @@ function findChanges(ledger: StateView, account: number, rows: AccountRows): str
   return [...changed];
 }
 
-/** If only the smallest possible value is known, a larger recorded amount may still be right. */
+/** If `rows` has only the smallest possible order margin, a larger recorded amount may be right. */
 function isOrderMarginNew(ledger: StateView, account: number, rows: AccountRows): boolean {
   const recorded = ledger.accounts.get(account, column.ORDER_MARGIN);
   return rows.isOrderMarginExact ? recorded !== rows.orderMargin : recorded < rows.orderMargin;
 }
 
-/** The stored columns of a position, by the names of the event's fields. */
+/** The name of the event's field, the stored column, and the value in the row. */
 const POSITION_FIELDS: readonly [string, number, (row: PositionRow) => number][] = [
   ['szi', column.SIZE, ({ size }) => size],
   ['entryNtl', column.ENTRY_NOTIONAL, ({ entryNotional }) => entryNotional],
@@ -127,12 +133,15 @@ function addPositionChanges(
   if (!isSameTable(ownTiersOf(ledger, terms), row.ownTiers)) changed.add('marginTiers');
 }
 
-/** Undefined if the market's tiers apply to the position. */
+/**
+ * Returns the position's separate tiers; returns undefined if the market's tiers apply to the
+ * position.
+ */
 function ownTiersOf(ledger: StateView, terms: number): TierTable | undefined {
   return tierTableOfTerms(terms) === 0 ? undefined : ledger.markets.tiersOf(terms);
 }
 
-/** The recorded separate tiers of the account's open positions, by coin. */
+/** Returns the recorded separate tiers of the open positions in the rows, by coin. */
 export function recordedTiers(
   ledger: StateView,
   user: Address,
@@ -148,7 +157,7 @@ export function recordedTiers(
   return tables;
 }
 
-/** The row of the open position; 0 if the position is not open. */
+/** Returns the row of the open position; returns 0 if the position is not open. */
 function openPositionOf(ledger: StateView, account: number, coin: string): number {
   const marketIndex = ledger.markets.findMarket(coin);
   const position = marketIndex === undefined ? 0 : findPosition(ledger, account, marketIndex);
@@ -156,8 +165,8 @@ function openPositionOf(ledger: StateView, account: number, coin: string): numbe
 }
 
 /**
- * Fields that funding changes. Every account with a position pays or receives funding after each
- * full hour.
+ * The fields that funding changes. Every account with a position pays or receives funding after
+ * each full hour.
  */
 const FUNDING_FIELDS: readonly string[] = [
   'rawUsd',
@@ -172,8 +181,8 @@ export function isExplainedByFunding(field: string): boolean {
 }
 
 /**
- * Which of the positions that are both in the ledger and in the rows show funding that the ledger
- * does not have. Undefined if there are no such positions.
+ * How many of the shared positions show funding that the ledger does not have. A shared position is
+ * both in the ledger and in the rows. Undefined if there are no shared positions.
  */
 export type Booking = 'all' | 'some' | 'none' | undefined;
 
@@ -192,14 +201,14 @@ export function findBooking(ledger: StateView, user: Address, rows: AccountRows)
   return same === 0 ? 'all' : 'some';
 }
 
-/** Fields that separate events set. `account` sets all other fields. */
+/** Fields that have their own events. The event `account` sets all other fields. */
 const SET_APART: readonly string[] = ['orderMargin', 'collateral'];
 
 /**
- * The events that bring the ledger's account up to the rows, and confirm the rows at their time.
- * None if the ledger has a later version of the account: a server that stalls gives old answers.
- * Markets that are missing in the ledger must be added before, with `describeMarketChanges` and the
- * prices of the rows.
+ * Returns the events that change the ledger's account to the rows, and confirm the rows at their
+ * time. Returns no events if the ledger has a later version of the account: a server that stalls
+ * gives old answers. First add the markets that the ledger does not have, with
+ * `describeMarketChanges` and the prices of the rows.
  */
 export function describeAccountChanges(
   ledger: StateView,

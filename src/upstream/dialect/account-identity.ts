@@ -1,7 +1,7 @@
 /**
- * Decides whether two answers are about the same account. An answer does not say whose account it
- * is. If an answer has nothing in common with the known account, the follower asks again before it
- * records the answer.
+ * Decides whether two answers are about the same account. An answer does not contain the address of
+ * its account. If an answer has nothing in common with the recorded account, the follower asks
+ * again before it records the answer.
  */
 
 import type { Address } from '../../exact/address.ts';
@@ -10,7 +10,7 @@ import type { StateView } from '../../state/state.ts';
 import * as column from '../../state/tables/columns.ts';
 import type { AccountRows, PositionRow } from './account-answer.ts';
 
-/** True if the rows can be a later state of the account in the ledger. */
+/** Returns true if the rows can be a later state of the account in the ledger. */
 export function isRecorded(ledger: StateView, user: Address, rows: AccountRows): boolean {
   const dexIndex = ledger.markets.findDex(rows.dex);
   if (dexIndex === undefined) return false;
@@ -36,7 +36,7 @@ function isRecordedPosition(ledger: StateView, account: number, row: PositionRow
   });
 }
 
-/** True if two consecutive answers can be about the same account. */
+/** Returns true if two consecutive answers can be about the same account. */
 export function isSameAccount(first: AccountRows, second: AccountRows): boolean {
   const byCoin = new Map(first.positions.map((row) => [row.market.coin, row]));
   const isShared = second.positions.some((row) => {
@@ -50,8 +50,8 @@ export function isSameAccount(first: AccountRows, second: AccountRows): boolean 
 type Fingerprint = Pick<PositionRow, 'size' | 'entryNotional' | 'fundingAllTime'>;
 
 /**
- * Size and entry stay the same between trades. Funding stays the same between hours, even if there
- * is a trade.
+ * Size and entry change only with a trade. Funding changes only at full hours, so it is the same
+ * before and after a trade within an hour.
  */
 function isSamePosition(first: Fingerprint, second: Fingerprint): boolean {
   const isSameEntry = first.size === second.size && first.entryNotional === second.entryNotional;

@@ -1,6 +1,6 @@
 /**
- * Reads the form of a `clearinghouseState` answer: figures as the upstream wrote them, not yet
- * checked against each other.
+ * Reads the form of a `clearinghouseState` answer. The figures are as the upstream wrote them, and
+ * are not yet checked against each other.
  */
 
 import { TIME_RANGE } from '../../events/event.ts';
@@ -16,7 +16,7 @@ import {
 } from './dialect.ts';
 
 /**
- * In a ledger, time 0 says that the account was never read, so an answer must have a later time.
+ * In a ledger, time 0 means that the account was never read, so an answer must have a later time.
  */
 const READ_TIME_RANGE = { ...TIME_RANGE, from: 1 };
 
@@ -35,7 +35,7 @@ export interface ReportedPosition {
   readonly szi: string;
   readonly leverageType: string;
   readonly leverageValue: number;
-  /** Servers omit it for a cross position. */
+  /** Undefined if the server leaves the field out, as servers do for a cross position. */
   readonly rawUsd: string | undefined;
   readonly entryPx: string;
   readonly positionValue: string;
@@ -54,7 +54,9 @@ export interface ReportedAccount {
   readonly crossMarginSummary: ReportedSummary;
   readonly crossMaintenanceMarginUsed: string;
   readonly withdrawable: string;
-  /** Without positions of size zero, which pushed states may list. */
+  /**
+   * The positions of a size other than zero. Pushed states may also list positions of size zero.
+   */
   readonly positions: readonly ReportedPosition[];
   readonly time: number;
 }
@@ -90,8 +92,8 @@ function readPosition(source: unknown): ReportedPosition | undefined {
 }
 
 /**
- * Undefined if the size is zero: such a row is not a position, and its other fields have no
- * meaning.
+ * Returns undefined if the size is zero: then the row is not a position, and its other fields have
+ * no meaning.
  */
 function readHeld(fields: FieldReader, type: string): ReportedPosition | undefined {
   const coin = fields.text('coin');
@@ -140,9 +142,9 @@ function readNumber(fields: FieldReader, name: string): number {
   return value;
 }
 
-/** One account of a pushed message, or of an answer for all dexes. */
+/** An account of a pushed message. The state of the account is not read yet. */
 interface NamedAccount {
-  /** As the upstream wrote it. */
+  /** The address as the upstream wrote it. */
   readonly user: string;
   readonly dex: string;
   readonly answer: unknown;
@@ -150,14 +152,16 @@ interface NamedAccount {
 
 export interface PushedAccounts {
   readonly accounts: readonly NamedAccount[];
-  /** Elements that are not the state of a dex. The other states are read. */
+  /**
+   * Elements that are not the state of a dex. They do not prevent the other states from being read.
+   */
   readonly odd: readonly DialectError[];
 }
 
 /**
- * The accounts in the data of a pushed message: of `clearinghouseState`
- * {user, dex?, clearinghouseState}, or of `allDexsClearinghouseState`
- * {user, clearinghouseStates: [[dex, state], ...]}.
+ * Returns the accounts in the data of a pushed message. `clearinghouseState` has the data {user,
+ * dex?, clearinghouseState}, and `allDexsClearinghouseState` has the data {user,
+ * clearinghouseStates: [[dex, state], ...]}.
  */
 export function readPushedAccounts(data: unknown): PushedAccounts | DialectError {
   return readAnswer(() => readOpen(data, readNamedAccounts));

@@ -1,6 +1,6 @@
 /**
- * Reads `perpDeployAuctionStatus`. The answer has neither the floor nor a time. The floor is known
- * to be 500. For a running auction, the current price is checked against this floor.
+ * Reads `perpDeployAuctionStatus`. The answer has neither a floor price nor a time. The floor is
+ * known to be 500. For a running auction, the current price is checked against this floor.
  */
 
 import { SECONDS_MAX, type WireEvent } from '../../events/event.ts';
@@ -9,10 +9,15 @@ import { type Auction, currentGas, formatGas, type RecordedAuction } from '../..
 import { DialectError, readAnswer, readOpen, readStake } from './dialect.ts';
 
 const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
-/** Maximum difference between our estimate of the exchange's time and the moment of the answer. */
+/**
+ * The maximum difference between our estimate of the exchange's time and the time of the answer.
+ */
 const CLOCK_SLACK_MS = 60_000;
 
-/** The auction; null if there is none. `time` is the present time of the exchange. */
+/**
+ * Returns the auction; returns null if there is none. `time` is our estimate of the exchange's
+ * time.
+ */
 export function readAuctionAnswer(json: unknown, time: number): Auction | null | DialectError {
   return readAnswer(() => (json === null ? null : readOpen(json, (fields) => read(fields, time))));
 }
@@ -31,8 +36,8 @@ function read(fields: FieldReader, time: number): Auction {
 }
 
 /**
- * The price falls with time, so the price must be between the prices at the two ends of this
- * difference.
+ * Checks the current price. The price falls with time, so it must be between the prices at the
+ * latest and the earliest possible time of the answer.
  */
 function checkPrice(auction: Auction, gas: bigint, time: number): void {
   const most = currentGas(auction, time - CLOCK_SLACK_MS);
@@ -43,7 +48,7 @@ function checkPrice(auction: Auction, gas: bigint, time: number): void {
   throw new DialectError('figure', { field: 'currentGas', coin: undefined, ours, theirs });
 }
 
-/** The events that bring the ledger's auction up to the upstream's. */
+/** Returns the events that change the ledger's auction to the upstream's auction. */
 export function describeAuctionChanges(
   recorded: RecordedAuction,
   upstream: Auction | null,
@@ -57,8 +62,8 @@ export function describeAuctionChanges(
     recorded.startGas === upstream.startGas &&
     recorded.floorGas === upstream.floorGas;
   if (isSameStart && recorded.endGas === upstream.endGas) return [];
-  // An end can only be recorded for a running auction. To record another end, the start must be
-  // recorded again.
+  // The ledger accepts an end only for a running auction. To replace a recorded end, the start must
+  // be recorded again.
   const start = isSameStart && recorded.endGas === undefined ? [] : [describeStart(upstream)];
   const { endGas } = upstream;
   return endGas === undefined

@@ -1,10 +1,12 @@
 /**
- * Finds the collateral outside of a perp account from the liquidation prices of its cross positions: no
- * other figure depends on the spot balance. A single price gives some collateral for any account, so two
- * or more prices must agree. With X = |szi| * liquidationPx, in the tier that contains X:
+ * Finds the collateral outside of a perp account from the liquidation prices of its cross
+ * positions: no other figure depends on the spot balance. One price is not enough, because some
+ * collateral explains any single price. So two or more prices must agree. With X = |szi| *
+ * liquidationPx, in the tier that contains X, and l = 1 / (2 * maxLeverage of this tier):
  *
  *   equity behind the position = side * (positionValue - X * (1 - side * l)) - deduction
- *   collateral = equity - cross accountValue + (crossMaintenanceMarginUsed - its own maintenance)
+ *   collateral = equity - cross accountValue
+ *                + (crossMaintenanceMarginUsed - the position's maintenance margin)
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -14,27 +16,34 @@ import type { AccountReading } from './account-answer.ts';
 import { valueAccount } from './account-check.ts';
 import type { MarketDirectory } from './market-directory.ts';
 
-/** An estimate in millionths, as doubles. The check of all figures confirms or refuses it. */
+/**
+ * An estimate of the collateral in millionths, in doubles. The check of all figures decides later
+ * whether the estimate is right.
+ */
 interface Estimate {
   readonly collateral: number;
-  /** How much the rounding of the printed price and of doubles can change the estimate. */
+  /**
+   * The maximum change of the estimate because of the rounding of the printed price and of doubles.
+   */
   readonly error: number;
 }
 
 const USD_UNITS = powerOfTen(USD_DECIMALS);
-/** Prices are printed with ten decimals. */
+/** The rounding error of a printed price: prices are printed with ten decimals. */
 const PRICE_ERROR = 0.5e-10;
-/** Error of a few roundings of doubles, relative to the largest amount in the calculation. */
+/** The error of a few roundings of doubles, relative to the largest amount in the calculation. */
 const DOUBLE_ERROR = 2 ** -50;
 const ESTIMATES_MIN = 2;
 /**
- * A spot balance has eight decimals. If an estimate is within half a step of a balance, it is this
- * balance.
+ * Half a step of a spot balance, in millionths: a balance has eight decimals. This is added to an
+ * estimate before it is rounded down, so that an estimate slightly below a whole number gives this
+ * number.
  */
 const HALF_SPOT_STEP = 0.005;
 
 /**
- * The collateral in millionths; undefined if the prices do not agree, or if it would be negative.
+ * Returns the collateral in millionths; returns undefined if the prices do not agree, or if the
+ * collateral would be negative.
  */
 export function findCollateral(
   reading: AccountReading,

@@ -1,4 +1,7 @@
-/** Reads `delegations`: a user's whole list, as the event that replaces the list in the ledger. */
+/**
+ * Reads `delegations`: the complete list of a user, as the event that replaces the list in the
+ * ledger.
+ */
 
 import { TIME_RANGE, type WireEvent } from '../../events/event.ts';
 import { STAKE_DECIMALS } from '../../events/fields.ts';
@@ -14,7 +17,8 @@ interface ListedDelegation {
 }
 
 /**
- * The event for the answer. It is recorded even if nothing has changed, since it confirms the list.
+ * Returns the event for the answer. The event is recorded even if nothing has changed, because it
+ * confirms the list.
  */
 export function readDelegationsAnswer(json: unknown, user: Address): WireEvent | DialectError {
   return readAnswer(() => {
@@ -27,7 +31,7 @@ export function readDelegationsAnswer(json: unknown, user: Address): WireEvent |
   });
 }
 
-/** Undefined for an amount of zero, which is not a delegation. */
+/** Returns undefined for an amount of zero, which is not a delegation. */
 function readDelegation(source: unknown): ListedDelegation | undefined {
   return readOpen(source, (fields) => {
     const validator = formatAddress(fields.address('validator'));

@@ -16,7 +16,7 @@ import { readPrinted } from './printed-amounts.ts';
 type DialectFault = 'shape' | 'market' | 'figure';
 
 /**
- * A figure of an answer, our figure for the same account, and the coin if the figure is about a
+ * A figure of an answer, our figure for the same account, and the coin if the figure belongs to a
  * position.
  */
 export interface Mismatch {
@@ -26,7 +26,7 @@ export interface Mismatch {
   readonly theirs: string;
 }
 
-/** Why an answer of the upstream cannot be used. */
+/** The reason why an answer of the upstream cannot be used. */
 export class DialectError extends Error {
   readonly fault: DialectFault;
   readonly mismatch: Mismatch;
@@ -44,7 +44,7 @@ export function describeMismatch({ field, coin, ours, theirs }: Mismatch): strin
   return `${place}: got ${theirs}, expected ${ours}`;
 }
 
-/** The value, or the error that the reader threw to refuse the answer. */
+/** Returns the value that `read` returns, or the error that `read` throws to refuse the answer. */
 export function readAnswer<T>(read: () => T): T | DialectError {
   try {
     return read();
@@ -56,8 +56,8 @@ export function readAnswer<T>(read: () => T): T | DialectError {
 }
 
 /**
- * The name of a field without array indexes: fields are counted by name, so there must not be many
- * names.
+ * Returns the name of a field without array indexes. Fields are counted by name, and array indexes
+ * would make too many names.
  */
 export function nameField(field: string): string {
   const name = field.replace(/\[\d+\]/g, '').replace(/^\./, '');
@@ -74,13 +74,13 @@ function shapeError({ field, value, expected, message }: Refusal): DialectError 
   return new DialectError('shape', mismatch, field === '' ? undefined : message);
 }
 
-/** Reads some fields of an object; others are ignored. */
+/** Reads some fields of an object; other fields are ignored. */
 export function readOpen<T>(source: unknown, read: (fields: FieldReader) => T): T {
   if (!isJsonObject(source)) throw new Refusal('', source, 'an object');
   return read(new FieldReader(source));
 }
 
-/** Reads an object in a field; a refusal names the whole path. */
+/** Reads the object in a field; a refusal names the full path of the refused field. */
 export function readOpenField<T>(
   fields: FieldReader,
   name: string,
@@ -106,15 +106,18 @@ export function readItems<T>(source: unknown, read: (item: unknown, index: numbe
   });
 }
 
-/** A longer text is not an amount, and would only cost time. */
+/**
+ * The maximum length of an amount as text. A longer text is refused: to parse it would cost too
+ * much time.
+ */
 const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 const RATIO = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$/;
 
 /**
- * Reads a double as text, in any notation: the text is only compared, with a tolerance for
- * rounding.
+ * Reads a double as text, in any notation. The text is only compared with our figure, with a
+ * tolerance for rounding.
  */
 export function readRatio(fields: FieldReader, name: string): string {
   const value = fields.take(name);

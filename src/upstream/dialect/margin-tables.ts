@@ -24,7 +24,7 @@ function textOf(table: TierTable = []): string {
   return table.map(({ lowerBound, maxLeverage }) => `${lowerBound}:${maxLeverage}`).join();
 }
 
-/** Each different table once, without tables that our events cannot describe. */
+/** Returns each different table once; leaves out tables that our events cannot describe. */
 export function readDistinctTables(listed: Iterable<readonly unknown[]>): TierTable[] {
   const tables = new Map<string, TierTable>();
   for (const tiers of listed) {

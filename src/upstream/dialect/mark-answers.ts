@@ -1,4 +1,7 @@
-/** Reads mark prices from the asset contexts that the upstream answers or pushes. */
+/**
+ * Reads mark prices from asset contexts, which the upstream sends in answers and in pushed
+ * messages.
+ */
 
 import { isJsonObject } from '../../events/fields.ts';
 import { describeValue, Refusal } from '../../events/refusal.ts';
@@ -11,24 +14,36 @@ import { readMetaFields } from './market-answers.ts';
 import type { MarketDirectory, SkippedListing } from './market-directory.ts';
 import { readStoredAmount } from './printed-amounts.ts';
 
-/** By coin, in the smallest unit of the market's prices. */
+/** Prices by coin, in the smallest unit of the market's prices. */
 export type Prices = ReadonlyMap<string, number>;
 
 export interface PriceReading {
   readonly prices: Prices;
-  /** Prices that our events cannot describe, and dexes whose contexts do not fit their markets. */
+  /**
+   * Prices that our events cannot describe, and dexes with another number of contexts than of
+   * markets.
+   */
   readonly skipped: readonly SkippedListing[];
-  /** Elements that are not the contexts of a dex. The other dexes are read. */
+  /**
+   * Elements that are not the contexts of a dex. They do not prevent the other dexes from being
+   * read.
+   */
   readonly odd: readonly DialectError[];
-  /** True if the markets of a dex are not those that were read. */
+  /**
+   * True if the number of contexts of a dex shows that our list of the dex's markets is out of
+   * date.
+   */
   readonly areMarketsOld: boolean;
-  /** Coins that are in no list of markets that was read, for example coins of new markets. */
+  /**
+   * Coins that are in none of the lists of markets that were read, for example coins of new
+   * markets.
+   */
   readonly unlisted: readonly string[];
 }
 
 /**
- * `fastAssetCtxs`: {coin: {markPx?, midPx?}}. Unlisted coins are ignored without a message: spot
- * pairs are among them.
+ * Reads `fastAssetCtxs`: {coin: {markPx?, midPx?}}. A coin without a market is ignored; it is
+ * reported as unlisted unless it is a spot pair or an outcome.
  */
 export function readFastAssetCtxs(
   data: unknown,
@@ -45,10 +60,13 @@ export function readFastAssetCtxs(
   });
 }
 
-/** Spot pairs and outcomes. */
+/** The coins of spot pairs and of outcomes. */
 const NO_PERP = /^[@#]/;
 
-/** `allDexsAssetCtxs`: {ctxs: [[dex, [context, ...]], ...]}, each in the order of the dex's meta. */
+/**
+ * Reads `allDexsAssetCtxs`: {ctxs: [[dex, [context, ...]], ...]}. The contexts of a dex are in the
+ * order of the dex's meta.
+ */
 export function readAllDexsAssetCtxs(
   data: unknown,
   directory: MarketDirectory,
@@ -77,7 +95,7 @@ function readDexContexts(pair: unknown, index: number): [string, readonly unknow
   throw new Refusal(`ctxs[${index}]`, pair, 'a pair of a dex and its contexts');
 }
 
-/** `metaAndAssetCtxs`: the contexts are in the order of the meta that comes with them. */
+/** Reads `metaAndAssetCtxs`: the contexts are in the order of the meta in the same answer. */
 export function readMetaAndAssetCtxs(
   json: unknown,
   dex: string,
@@ -98,7 +116,7 @@ function splitContexts(json: unknown): [unknown, readonly unknown[]] {
   throw new Refusal('', json, 'a pair of meta and contexts');
 }
 
-/** The marks that an account's answer was computed with. */
+/** Returns the mark prices that an account's answer was computed with. */
 export function pricesOfRows({ positions }: AccountRows): Prices {
   return new Map(positions.map(({ market, markPrice }) => [market.coin, markPrice]));
 }
@@ -119,8 +137,9 @@ class PriceCollector implements PriceReading {
   areMarketsOld = false;
 
   /**
-   * Contexts have no names. If their number differs from the number of markets, the list of markets
-   * is old, and any assignment would be a guess.
+   * Adds the prices of contexts in the order of the dex's markets, because contexts have no names.
+   * If there are more or fewer contexts than markets, the list of markets is out of date, and no
+   * context can be assigned to a market.
    */
   addInOrder({ dex, universe, directory, contexts }: OrderedContexts): void {
     if (universe === undefined || universe.length !== contexts.length) {
@@ -161,8 +180,8 @@ function parsePrice(text: unknown, decimals: number): number | DecimalError {
 }
 
 /**
- * The prices that differ from the ledger's, in the form of the `marks` event; undefined if no price
- * differs.
+ * Returns the prices that differ from the ledger's prices, in the form of the `marks` event;
+ * returns undefined if no price differs.
  */
 export function findChangedPrices(
   ledger: StateView,

@@ -1,6 +1,7 @@
 /**
- * Reads the upstream's lists: `perpDexs`, `meta` of one dex, `allPerpMetas` of all dexes. The
- * directory that is built from them decides whether our events can describe a dex or a market.
+ * Reads the upstream's lists of dexes and markets: `perpDexs`, `meta` of one dex, and
+ * `allPerpMetas` of all dexes. Whether our events can describe a dex or a market is decided in
+ * market-directory.ts.
  */
 
 import type { WireEvent } from '../../events/event.ts';
@@ -27,7 +28,7 @@ export interface OddElement {
 
 /** An answer of `perpDexs`. */
 export interface DexListings {
-  /** By place; undefined for an element without the name of a dex. */
+  /** The dexes by their place in the answer; undefined for an element without the name of a dex. */
   readonly dexes: readonly (DexListing | undefined)[];
   readonly odd: readonly OddElement[];
   /** The unchanged answer; undefined if the upstream was not asked. */
@@ -38,16 +39,22 @@ export interface DexListings {
 interface MarketListing {
   readonly name: string;
   readonly szDecimals: unknown;
-  /** Undefined if the market's table is not listed. */
+  /** The tiers of the market's margin table; undefined if the upstream does not list this table. */
   readonly tiers: readonly unknown[] | undefined;
   readonly onlyIsolated: boolean;
-  /** Not traded: the market only has a place in the universe. */
+  /**
+   * True if the market is no longer traded. Its element stays in the universe, so that the places
+   * of other markets do not change.
+   */
   readonly isDelisted: boolean;
 }
 
 /** The markets of a dex, in the order in which the upstream lists their contexts. */
 export interface MetaListing {
-  /** Undefined for an element without the name of a market. */
+  /**
+   * The markets by their place in the answer; undefined for an element without the name of a
+   * market.
+   */
   readonly universe: readonly (MarketListing | undefined)[];
   /** The index of the spot token in which accounts of this dex are denominated. */
   readonly collateralToken: number;
@@ -60,22 +67,31 @@ export interface MetaListing {
 
 /** The interface names the first dex "". */
 const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
-/** The dexes of a server that does not know the question for dexes. */
+/** The list for a server that does not know the question `perpDexs`. */
 export const ONLY_FIRST_DEX: DexListings = { dexes: [FIRST_DEX], odd: [], json: [null] };
-/** The dexes before this question was asked. */
+/** The list before `perpDexs` was asked. */
 export const NO_DEXES: DexListings = { dexes: [], odd: [], json: undefined };
-/** The index of USDC. */
+/** The index of the spot token USDC. */
 const FIRST_TOKEN = 0;
-/** If a lower table number is not listed, the number is the maximum leverage of a single tier. */
+/**
+ * A table number below this number needs no listed table: then the number is the maximum leverage
+ * of a single tier.
+ */
 const TABLE_NUMBERS_FROM = 50;
-/** Margin modes that also mean that a market is only isolated. */
+/** Margin modes which mean that a market allows only isolated positions. */
 const ISOLATED_MODES: readonly unknown[] = ['strictIsolated', 'noCross'];
 
-/** Exchanges have some hundred markets. Many thousands would block other work for too long. */
+/**
+ * The maximum number of markets of all dexes. Exchanges have some hundred markets; many thousands
+ * would block other work for too long.
+ */
 const MARKETS_MAX = 10_000;
 const DEXES_MAX = 1_000;
 
-/** The dexes in their order. `null` is the first dex at place 0, and an empty place elsewhere. */
+/**
+ * Returns the dexes in the answer's order. At place 0, `null` stands for the first dex; at another
+ * place, `null` means that the place has no dex.
+ */
 export function readPerpDexs(json: unknown): DexListings | DialectError {
   return readAnswer(() => {
     const items = readItems(json, (item) => item);
@@ -99,7 +115,8 @@ function readDex(item: unknown): DexListing {
 }
 
 /**
- * The value that `read` returns; undefined if the element cannot be used, which is noted in `odd`.
+ * Returns the value that `read` returns. If `read` refuses the element, adds the element to `odd`
+ * and returns undefined.
  */
 function readOr<T>(odd: OddElement[], name: string, read: () => T): T | undefined {
   try {
@@ -116,8 +133,8 @@ export function readMeta(json: unknown): MetaListing | DialectError {
 }
 
 /**
- * The metas of all dexes. Their order is that of all places, or of the places that name a dex. A
- * meta that cannot be read is noted in `odd`, and left out.
+ * Returns the metas of all dexes by name. The answer has one meta for each place of `dexes`, or
+ * only for the places that have a dex. A meta that cannot be read is added to `odd` and left out.
  */
 export function readAllPerpMetas(
   json: unknown,
@@ -145,7 +162,10 @@ export function readAllPerpMetas(
   });
 }
 
-/** Checks that a meta belongs to the dex: if a place names no dex, the metas may be shifted. */
+/**
+ * Checks that a meta belongs to the dex. The check is needed where a place has no dex: there, the
+ * metas may be shifted.
+ */
 function checkIsOf({ name }: DexListing, { universe }: MetaListing): void {
   const other = universe.find(
     (market) => market !== undefined && market.name.split(':').slice(0, -1).join() !== name,
@@ -158,7 +178,7 @@ function checkCount(json: unknown, metas: ReadonlyMap<string, MetaListing>): voi
   if (count > MARKETS_MAX) throw new Refusal('', json, `at most ${MARKETS_MAX} markets`);
 }
 
-/** Reads a meta, or the first part of `metaAndAssetCtxs`. Throws a Refusal. */
+/** Reads a meta, or the first part of `metaAndAssetCtxs`. Throws a Refusal if the form is wrong. */
 export function readMetaFields(json: unknown): MetaListing {
   return readOpen(json, (fields) => {
     const odd: OddElement[] = [];
@@ -189,7 +209,10 @@ function readToken(fields: FieldReader): number {
 
 type Tiers = readonly unknown[];
 
-/** Empty if the upstream lists no tables: then markets have a single tier, or cannot be used. */
+/**
+ * Returns the margin tables by number. Without tables, a market has a single tier, or cannot be
+ * used.
+ */
 function readTables(fields: FieldReader, odd: OddElement[]): ReadonlyMap<unknown, Tiers> {
   const tables = fields.take('marginTables') ?? [];
   if (!Array.isArray(tables)) {
@@ -202,7 +225,7 @@ function readTables(fields: FieldReader, odd: OddElement[]): ReadonlyMap<unknown
   return new Map(read.filter((table) => table !== undefined));
 }
 
-/** A refusal of the element itself has no field to name. */
+/** Describes a refused element. If the element itself is refused, the refusal names no field. */
 function describeOdd(name: string, { field, value, expected, message }: Refusal): OddElement {
   const reason = field === '' ? `got ${describeValue(value)}, expected ${expected}` : message;
   return { name, reason };
@@ -216,7 +239,7 @@ function readTable(source: unknown): [unknown, Tiers] {
   return [id, readOpen(table, (fields) => fields.list('marginTiers', readTier))];
 }
 
-/** Reads a tier, without fields that our events do not have. */
+/** Reads only those fields of a tier that our events have. */
 function readTier(source: unknown): unknown {
   return readOpen(source, (fields) => ({
     lowerBound: fields.take('lowerBound'),
@@ -244,8 +267,8 @@ function tiersOf(fields: FieldReader, tables: ReadonlyMap<unknown, Tiers>): Tier
 }
 
 /**
- * The event that lists a market. The parser and the fold find out what is wrong with it, if
- * anything.
+ * Returns the event that lists a market. The values are not checked here: the event's parser and
+ * the fold check them.
  */
 export function describeUpstreamMarket(
   dex: string,

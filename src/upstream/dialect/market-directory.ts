@@ -1,10 +1,11 @@
 /**
- * The markets that are known when an account is read: those of the ledger, and those that the
- * upstream lists.
+ * The markets that are known when an account is read: the ledger's markets, and the markets that
+ * the upstream lists.
  *
- * The markets are stored in a separate state, a scratch ledger that answers no questions. So the
- * parser and the fold of our events decide which listings can be used, a market can be read before
- * it has a price, and an account can be folded and valued before it is recorded.
+ * The markets are stored in a separate state, a scratch ledger that answers no questions. The
+ * scratch ledger has three uses: the parser and the fold of our events decide which listings can be
+ * used; a market can be read before it has a price; and an account can be folded and valued before
+ * it is recorded.
  */
 
 import { type Event, readEvent, type WireEvent } from '../../events/event.ts';
@@ -21,7 +22,7 @@ import {
   type OddElement,
 } from './market-answers.ts';
 
-/** A dex or a market of the upstream that the ledger cannot have. */
+/** A dex or a market of the upstream that our events cannot describe. */
 export interface SkippedListing {
   /** The dex or the coin. */
   readonly name: string;
@@ -30,25 +31,25 @@ export interface SkippedListing {
 
 interface UpstreamListing {
   readonly dexes: DexListings;
-  /** By dex. A dex whose meta was not read is absent. */
+  /** The metas by dex. A dex whose meta was not read is absent. */
   readonly metas: ReadonlyMap<string, MetaListing>;
 }
 
-/** Valid in every market, whatever its decimals. */
+/** A price that is valid in every market, with any number of decimals. */
 const ANY_PRICE = '1.0';
 const FIRST_TOKEN = 0;
-/** Maximum number of listings that are applied together. */
+/** The maximum number of listings that are applied in one block. */
 const BLOCK_LISTINGS = 500;
 
 export class MarketDirectory {
   readonly #scratch: State;
   readonly #metas: ReadonlyMap<string, MetaListing>;
   readonly #universes: ReadonlyMap<string, readonly (string | undefined)[]>;
-  /** The coins of all dexes that were read. */
+  /** The coins of all dexes whose metas were read. */
   readonly #names: ReadonlySet<string | undefined>;
   /**
-   * The names of the dexes that the upstream lists, including skipped dexes; undefined if they were
-   * never read.
+   * The names of the dexes that the upstream lists, including skipped dexes; undefined if the list
+   * was never read.
    */
   readonly dexNames: ReadonlySet<string> | undefined;
   readonly skipped: readonly SkippedListing[];
@@ -77,7 +78,7 @@ export class MarketDirectory {
     );
   }
 
-  /** Whether the upstream lists the coin, even if the ledger cannot have it. */
+  /** Returns true if the upstream lists the coin, even if our events cannot describe its market. */
   isListed(coin: string): boolean {
     return this.#names.has(coin);
   }
@@ -100,14 +101,17 @@ export class MarketDirectory {
   }
 
   /**
-   * The coins of a dex in the upstream's order, including skipped coins; undefined if never read.
-   * An element without a coin has an empty place.
+   * Returns the coins of a dex in the upstream's order, including skipped coins; returns undefined
+   * if the dex's meta was never read. An element without a coin is undefined in the list.
    */
   universeOf(dex: string): readonly (string | undefined)[] | undefined {
     return this.#universes.get(dex);
   }
 
-  /** The markets of a dex that the upstream lists and trades, in its order; empty if never read. */
+  /**
+   * Returns the markets of a dex that the upstream lists and that are traded, in the upstream's
+   * order; returns none if the dex's meta was never read.
+   */
   listTraded(dex: string): Market[] {
     const universe = this.#metas.get(dex)?.universe ?? [];
     const markets = universe.flatMap((listed) =>
@@ -138,12 +142,15 @@ function applyParsed(state: State, events: readonly Event[]): void {
   applyBlock(state, { height: state.height + 1, time: 0, events });
 }
 
-/** A directory of the ledger's markets, used until the upstream has answered. */
+/** Returns a directory of the ledger's markets, for the time before the upstream has answered. */
 export function directoryOfLedger(ledger: StateView): MarketDirectory {
   return createDirectory(ledger, { dexes: NO_DEXES, metas: new Map() });
 }
 
-/** The ledger's markets with the upstream's terms, and those that the ledger does not have yet. */
+/**
+ * Returns a directory of the ledger's markets with the upstream's terms, and of the markets that
+ * only the upstream has.
+ */
 export function createDirectory(ledger: StateView, listing: UpstreamListing): MarketDirectory {
   const scratch = createState();
   applyEvents(scratch, describeLedger(ledger));
@@ -162,7 +169,10 @@ export function createDirectory(ledger: StateView, listing: UpstreamListing): Ma
   return new MarketDirectory(scratch, listing, { skipped, lists });
 }
 
-/** An event with one of the upstream's lists, and its text, by which it is compared. */
+/**
+ * An event with one of the upstream's lists, and the event's text, which is compared with the
+ * ledger.
+ */
 export interface ListEvent {
   readonly event: WireEvent;
   readonly text: string;
@@ -258,7 +268,7 @@ function addListings(
   return [...skipped, ...applyListings(scratch, readable)];
 }
 
-/** Applies many listings in one block, since each block copies the list of markets. */
+/** Applies many listings in one block, because each block copies the list of markets. */
 function applyListings(scratch: State, listings: readonly NamedListing<Event>[]): SkippedListing[] {
   const skipped: SkippedListing[] = [];
   let start = 0;
@@ -273,7 +283,10 @@ function applyListings(scratch: State, listings: readonly NamedListing<Event>[])
   return skipped;
 }
 
-/** Applies the events before the first refused event; undefined if no event is refused. */
+/**
+ * Applies the events up to the first refused event, and returns the refusal; returns undefined if
+ * no event is refused.
+ */
 function applyUntilRefused(
   scratch: State,
   listings: readonly NamedListing<Event>[],

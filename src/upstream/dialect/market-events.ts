@@ -1,4 +1,4 @@
-/** Describes the events that bring the ledger's dexes and markets up to the directory. */
+/** Describes the events that change the ledger's dexes and markets to those of the directory. */
 
 import type { WireEvent } from '../../events/event.ts';
 import { formatUnits } from '../../exact/decimal.ts';
@@ -28,7 +28,7 @@ export function describeListChanges(
   return changed.map(({ event }) => event);
 }
 
-/** The JSON of the event that has recorded the text. */
+/** Returns the JSON of the event that recorded the list. */
 function dexesText(list: string | undefined): string {
   return `{"type":"dexes","list":${list}}`;
 }
@@ -38,15 +38,18 @@ function universeText(dex: string, meta: string | undefined): string {
 }
 
 interface MarketChanges {
-  /** Events may name dexes that `describeNewDexes` lists. */
+  /**
+   * The events that add or change markets. They may name dexes that `describeNewDexes` must add
+   * first.
+   */
   readonly events: readonly WireEvent[];
-  /** New coins without a price yet. The ledger has no market without a price. */
+  /** New coins that have no price yet. The ledger has no market without a price. */
   readonly waiting: readonly string[];
 }
 
 /**
- * Markets that are new or have new terms. A new market needs a price; a known market keeps its
- * price.
+ * Returns the events for markets that are new or have new terms. A new market needs a price from
+ * `prices`; for a known market, the ledger's price is used if `prices` has none.
  */
 export function describeMarketChanges(
   ledger: StateView,

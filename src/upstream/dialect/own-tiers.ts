@@ -1,8 +1,8 @@
 /**
  * Finds the margin tiers of positions that do not use their market's tiers. For example, the
- * exchange's vaults have 50x on every coin, and a position that was opened before its market
- * changed may have the older table. An answer has only the leverage of one tier, so the right table
- * is the table that gives the position's maintenance margin and liquidation price.
+ * exchange's vaults have 50x on every coin, and a position that was opened before its market's
+ * tiers changed may still have the old tiers. An answer has only the leverage of one tier. So the
+ * right table is the table that reproduces the position's liquidation price and maintenance margin.
  */
 
 import { LEVERAGE_RANGE } from '../../events/event.ts';
@@ -17,8 +17,8 @@ import type { MarketDirectory } from './market-directory.ts';
 import { readPrinted } from './printed-amounts.ts';
 
 /**
- * The reading with these tables for its positions, by coin. Other positions use their market's
- * tiers.
+ * Returns the reading with separate tiers for some positions. `tables` has the tiers by coin; other
+ * positions use their market's tiers.
  */
 export function withTiers(
   reading: AccountReading,
@@ -46,7 +46,7 @@ export function withSingleTiers(
   return withTiers(reading, new Map(tables));
 }
 
-/** Undefined for a leverage that no table can have. */
+/** Returns undefined if no table can have this leverage. */
 function singleTier({ maxLeverage }: ReportedPosition): TierTable | undefined {
   const { from, to } = LEVERAGE_RANGE;
   const isValid = Number.isInteger(maxLeverage) && maxLeverage >= from && maxLeverage <= to;
@@ -54,24 +54,22 @@ function singleTier({ maxLeverage }: ReportedPosition): TierTable | undefined {
 }
 
 /**
- * A table that gives a position's price, and the maintenance margin that follows from the table.
+ * A tier table that reproduces the position's figures, with the maintenance margin that results
+ * from this table.
  */
 interface Fit {
   readonly table: TierTable;
-  /**
-   * The position's part of the account's maintenance margin; 0 for an isolated position, which has
-   * no part in it.
-   */
+  /** The position's part of the account's cross maintenance margin; 0 for an isolated position. */
   readonly crossMaintenance: Exact;
 }
 
 type FitsByCoin = ReadonlyMap<string, readonly Fit[]>;
 
-/** If there are more combinations of tables than this, none is tried. */
+/** The maximum number of combinations of tables. If there are more, none is tried. */
 const COMBINATIONS_MAX = 10_000;
 /**
- * Maximum number of valuations in one search, one for each position with each table: a server may
- * list any number of tables.
+ * The maximum number of valuations in one search. Each position is valued with each table, and a
+ * server may list any number of tables.
  */
 const VALUATIONS_MAX = 1_000;
 
@@ -81,9 +79,9 @@ interface Circumstances {
 }
 
 /**
- * The reading with a table of the exchange for each of these positions. Each table gives the
- * position's price, and together the tables give the account's maintenance margin. Undefined if
- * there are no such tables.
+ * Returns the reading with one of the exchange's tables for each of these positions. Each table
+ * reproduces the figures of its position, and all tables together reproduce the account's
+ * maintenance margin. Returns undefined if no tables were found that do this.
  */
 export function withFittingTiers(
   reading: AccountReading,
@@ -119,7 +117,10 @@ function combine(
   return undefined;
 }
 
-/** The tables that fit, by coin. Of tables with the same maintenance margin, only the first. */
+/**
+ * Finds the tables that fit, by coin. If several tables give the same maintenance margin, only the
+ * first of them is returned.
+ */
 function findFits(
   reading: AccountReading,
   coins: ReadonlySet<string>,
@@ -154,7 +155,7 @@ function findFits(
   return fits;
 }
 
-/** The reading with only these positions. */
+/** Returns the reading with only the positions in these coins. */
 function withOnly({ rows, reported }: AccountReading, coins: ReadonlySet<string>): AccountReading {
   const isSearched = (coin: string) => coins.has(coin);
   return {
@@ -178,8 +179,9 @@ function candidatesOf(position: ReportedPosition, directory: MarketDirectory): T
 }
 
 /**
- * The coins whose figures the rows reproduce. Each position is checked separately, within the whole
- * account and with the reported maintenance margin.
+ * Returns the coins whose figures the rows reproduce, with the maintenance margin of each. Each
+ * position is checked separately, with the figures of the whole account and with the reported
+ * maintenance margin.
  */
 function explain(
   { rows, reported }: AccountReading,
@@ -200,7 +202,7 @@ function explain(
     });
 }
 
-/** Undefined if the text is not an amount. */
+/** Returns undefined if the reported text is not an amount. */
 function maintenanceOf({ reported }: Pick<AccountReading, 'reported'>): Exact | undefined {
   try {
     return readPrinted(reported.crossMaintenanceMarginUsed, USD_DECIMALS);

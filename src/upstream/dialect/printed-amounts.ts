@@ -1,19 +1,22 @@
 /**
- * Amounts as the exchange prints them: the nearest double, with ten decimals. Above half a million
- * the text shows digits that the amount does not have: 8272576.572935 is printed
- * "8272576.5729350001". Such a text is read as the original amount, if the difference is within the
- * rounding error of a double and its text.
+ * Reads amounts as the exchange prints them: each amount is rounded to the nearest double, and
+ * printed with at most ten decimals. Above half a million, the text can show digits that the amount
+ * does not have: 8272576.572935 is printed "8272576.5729350001". Such a text is read as the
+ * original amount if the difference is within the rounding error of a double and its text.
  */
 
 import { add, DecimalError, type Exact, formatUnits, parseUnits } from '../../exact/decimal.ts';
 
 const PRINTED_DECIMALS = 10;
-/** The nearest double of a value differs from it by at most this part of the value. */
+/** A value and its nearest double differ by at most the value divided by this number. */
 const DOUBLE_ERROR_DIVISOR = 2n ** 53n;
-/** A sign, digits, and at most ten decimals; further zeros are ignored. */
+/** Matches a sign, digits, and at most ten decimals; further zeros are ignored. */
 const PRINTED = /^(-?)(\d{1,64})(?:\.(?=\d)(\d{0,10}?)0*)?$/;
 
-/** A decimal in units of 10^-10; undefined if it is not a decimal, or has more decimals. */
+/**
+ * Returns the decimal in units of 10^-10; returns undefined if the text is not a decimal, or if it
+ * has more than ten decimals.
+ */
 function parsePrinted(text: string): bigint | undefined {
   const [, sign, whole, fraction = ''] = PRINTED.exec(text) ?? [];
   if (whole === undefined) return undefined;
@@ -21,10 +24,12 @@ function parsePrinted(text: string): bigint | undefined {
   return sign === '-' ? -printed : printed;
 }
 
-/** Whether the exact amount may have been printed as this text: both in units of 10^-10. */
+/**
+ * Returns whether the exact amount may have been printed as this text. Both are in units of 10^-10.
+ */
 function isPrintedAs(exact: bigint, printed: bigint): boolean {
   const difference = magnitudeOf(exact - printed);
-  // At most half of the last printed digit, and half of the double's last place.
+  // The difference may be half of the last printed digit plus half of the double's last place.
   const allowedTwice = DOUBLE_ERROR_DIVISOR + 2n * magnitudeOf(printed);
   return 2n * difference * DOUBLE_ERROR_DIVISOR <= allowedTwice;
 }
@@ -34,12 +39,12 @@ function magnitudeOf(value: bigint): bigint {
 }
 
 /**
- * The amount that was printed, in units of 10^-decimals. Throws a DecimalError if the text is
- * neither this amount nor a double's rounding of it.
+ * Returns the amount that was printed, in units of 10^-decimals. Throws a DecimalError if the text
+ * is not this amount, and cannot be the rounding of this amount to a double.
  */
 export function readPrinted(text: string, decimals: number): Exact {
   const printed = parsePrinted(text);
-  // The strict parser throws an error that says what is wrong.
+  // `parseUnits` throws an error with the reason.
   if (printed === undefined) return parseUnits(text, decimals);
   const scale = 10n ** BigInt(PRINTED_DECIMALS - decimals);
   const units = nearestQuotient(printed, scale);
@@ -47,8 +52,8 @@ export function readPrinted(text: string, decimals: number): Exact {
 }
 
 /**
- * The divisor must be above 0. A tie is never within the rounding error, so the direction of
- * rounding does not matter.
+ * The divisor must be above 0. A quotient halfway between two whole numbers is never within the
+ * rounding error, so its direction of rounding does not matter.
  */
 function nearestQuotient(dividend: bigint, divisor: bigint): bigint {
   const doubled = 2n * magnitudeOf(dividend) + divisor;
@@ -56,7 +61,7 @@ function nearestQuotient(dividend: bigint, divisor: bigint): bigint {
   return dividend < 0n ? -quotient : quotient;
 }
 
-/** As `readPrinted`, for an amount that a ledger can store: a safe integer. */
+/** Does the same as `readPrinted`, for an amount that a ledger can store: a safe integer. */
 export function readStoredAmount(text: string, decimals: number): number {
   const units = readPrinted(text, decimals);
   if (typeof units === 'number') return units;
@@ -64,7 +69,9 @@ export function readStoredAmount(text: string, decimals: number): number {
   throw new DecimalError(`an amount within ±${limit}`);
 }
 
-/** Whether our exact amount is what the upstream printed; both are decimals as text, at any size. */
+/**
+ * Returns whether the upstream printed our exact amount. Both are decimals as text, of any size.
+ */
 export function isSameAmount(ours: string, theirs: string): boolean {
   if (ours === theirs) return true;
   const [exact, printed] = [parsePrinted(ours), parsePrinted(theirs)];

@@ -1,15 +1,16 @@
-/** Decides whether a ratio of the upstream is equal to ours although their texts differ. */
+/** Decides whether a ratio of the upstream is equal to our ratio although their texts differ. */
 
 const RELATIVE_TOLERANCE = 1e-9;
 /**
- * Both texts are rounded to ten decimals, perhaps in different directions. A little more is for the
+ * Each text is rounded to ten decimals, so the two texts can differ by 1e-10. The rest is for the
  * rounding of doubles.
  */
 const ABSOLUTE_TOLERANCE = 1.5e-10;
 
 /**
- * For the two figures that the exchange computes in doubles, with rounding errors in their text. A
- * missing price (`null`) means a price of 0 or less, so it counts as 0.
+ * Compares two figures that the exchange computes in doubles: the return on equity and the
+ * liquidation price. Their texts contain rounding errors. A missing price (`null`) counts as 0,
+ * because it means a price of 0 or less.
  */
 export function isSameRatio(ours: string, theirs: string, slack: number): boolean {
   if (ours === theirs) return true;

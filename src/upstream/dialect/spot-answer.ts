@@ -1,7 +1,7 @@
 /**
- * Reads what an account has outside of its perp accounts: its mode, and the spot balance that backs
- * its cross positions if the account is unified. The exchange moves this cash in and out of the
- * perp accounts by itself.
+ * Reads the mode of an account, and the spot balance that backs its cross positions if the account
+ * is unified. The exchange moves this cash in and out of the perp accounts without a request of the
+ * user.
  */
 
 import type { FieldReader } from '../../events/fields.ts';
@@ -23,14 +23,14 @@ import { readPrinted } from './printed-amounts.ts';
 
 /** In this mode, one spot balance backs all dexes with the same collateral token. */
 export const UNIFIED_MODE = 'unifiedAccount';
-/** Modes with other rules, and what is not known about each mode. */
+/** Modes whose rules we do not know, and the rule that is missing for each mode. */
 const UNKNOWN_RULES: ReadonlyMap<string, string> = new Map([
   ['portfolioMargin', 'the rule for the liquidation price and the withdrawable amount'],
   ['dexAbstraction', 'the rule for the cash behind the positions of a dex'],
 ]);
 const MODE = /^[A-Za-z0-9]{1,40}$/;
 
-/** `userAbstraction`: the mode of an account. */
+/** Reads `userAbstraction`: the mode of an account. */
 export function readMode(json: unknown): string | DialectError {
   return readAnswer(() => {
     if (typeof json === 'string' && MODE.test(json)) return json;
@@ -42,7 +42,7 @@ export function hasKnownRules(mode: string): boolean {
   return findUnknownRule(mode) === undefined;
 }
 
-/** What is not known about the mode; undefined if the rules of the mode are known. */
+/** Returns the rule that is not known; returns undefined if all rules of the mode are known. */
 export function findUnknownRule(mode: string): string | undefined {
   return UNKNOWN_RULES.get(mode);
 }
@@ -56,9 +56,9 @@ const FINE_PER_USD_UNIT = powerOfTen(FINE_DECIMALS - USD_DECIMALS);
 const FINE_PER_STAKE_UNIT = powerOfTen(FINE_DECIMALS - STAKE_DECIMALS);
 
 /**
- * The spot balance that backs the cross positions of a perp account, in millionths, rounded down.
- * It is computed from a `spotClearinghouseState` answer and a perp answer at the same marks. A
- * token that is not listed has a balance of 0.
+ * Returns the spot balance that backs the cross positions of a perp account, in millionths, rounded
+ * down. The balance is computed from a `spotClearinghouseState` answer and a perp answer at the
+ * same marks. A token that is not listed has a balance of 0.
  */
 export function readCollateral(
   json: unknown,
@@ -76,8 +76,8 @@ export function readCollateral(
 }
 
 /**
- * The available amount includes the value of this dex, minus its maintenance margin. Both are
- * undone here.
+ * Removes this dex's part from the available amount: the amount includes the account value on this
+ * dex, minus its maintenance margin.
  */
 function addDexUse(
   available: Exact,
@@ -90,7 +90,9 @@ function addDexUse(
   return subtract(add(available, maintenance), value);
 }
 
-/** Undefined if the answer does not have the member, or has no balance of the token. */
+/**
+ * Returns undefined if the answer has no amounts after maintenance, or has no balance of the token.
+ */
 function findAvailable(fields: FieldReader, token: number): Exact | undefined {
   const name = 'tokenToAvailableAfterMaintenance';
   const pairs = fields.take(name) ?? undefined;
@@ -98,7 +100,7 @@ function findAvailable(fields: FieldReader, token: number): Exact | undefined {
   if (!Array.isArray(pairs)) throw new Refusal(name, pairs, 'an array');
   const pair = pairs.find((item) => Array.isArray(item) && item[0] === token);
   if (pair !== undefined) return readFine(name, pair[1]);
-  // Total minus hold would be a different figure: `hold` also contains amounts of other uses.
+  // Total minus hold is not the same figure: `hold` also contains amounts for other purposes.
   if (findBalance(fields, token) === undefined) return undefined;
   throw new Refusal(name, pairs, `a list that has the token ${token}`);
 }
@@ -108,7 +110,10 @@ function findBalance(fields: FieldReader, token: number): unknown {
   return balances.find((item) => isJsonObject(item) && item['token'] === token);
 }
 
-/** If only one dex uses the token, `hold` is the value of this dex, and `total` contains it. */
+/**
+ * Returns total minus hold. If only one dex uses the token, `hold` is the account value on this
+ * dex, and `total` contains this value.
+ */
 function findFree(fields: FieldReader, token: number): Exact {
   const balance = findBalance(fields, token);
   if (balance === undefined) return 0;
@@ -121,8 +126,8 @@ function findFree(fields: FieldReader, token: number): Exact {
 }
 
 /**
- * In units of 10^-10. Digits that come from the rounding of a double are dropped if eight decimals
- * explain the text.
+ * Reads an amount in units of 10^-10. If the text can be the rounding of an amount with eight
+ * decimals, returns that amount without the digits that come from rounding.
  */
 function readFine(field: string, text: unknown): Exact {
   if (typeof text !== 'string') throw new Refusal(field, text, 'a decimal as text');

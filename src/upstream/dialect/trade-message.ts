@@ -1,5 +1,6 @@
 /**
- * Reads `trades`: who has traded, and when. Prices are not taken from trades, only from contexts.
+ * Reads `trades`: which users traded, and when. Prices are not read from trades, only from
+ * contexts.
  */
 
 import { TIME_RANGE } from '../../events/event.ts';
@@ -18,11 +19,17 @@ export interface TradeNotice {
 
 export interface ReadTrades {
   readonly trades: readonly TradeNotice[];
-  /** Why the first unreadable element is not a trade; undefined if all elements are trades. */
+  /**
+   * The reason why the first unreadable element is not a trade; undefined if all elements are
+   * trades.
+   */
   readonly odd: DialectError | undefined;
 }
 
-/** The data of a pushed message: [{coin, side, px, sz, time, hash, tid, users: [buyer, seller]}]. */
+/**
+ * Reads the data of a pushed message: [{coin, side, px, sz, time, hash, tid, users: [buyer,
+ * seller]}].
+ */
 export function readTrades(data: unknown): ReadTrades | DialectError {
   return readAnswer(() => {
     const read = readItems(data, (item, index) => readAnswer(() => readTrade(item, index)));

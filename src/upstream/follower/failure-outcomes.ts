@@ -1,4 +1,4 @@
-/** The outcome that waiting callers get if the upstream did not answer. */
+/** Creates the outcomes for waiting callers if the upstream did not answer. */
 
 import type { FollowerBusy, FollowerFailed, ItemOutcome } from '../channel/follower-client.ts';
 import { UpstreamError } from '../client/upstream-error.ts';
@@ -17,8 +17,8 @@ export function outcomeOfFailure(error: Error): FollowerFailed | FollowerBusy {
 }
 
 /**
- * Marks a failed outcome as sent if one of its questions was sent: the last question may not have
- * been sent, but an earlier one was.
+ * Marks an unsuccessful outcome as sent if any question for it was sent. A read can need several
+ * questions: the last question may not have been sent although an earlier question was.
  */
 export function withSent(outcome: ItemOutcome, { isSent }: WaitingKeys): ItemOutcome {
   const isMishap = outcome.outcome === 'failed' || outcome.outcome === 'busy';

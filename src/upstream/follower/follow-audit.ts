@@ -1,6 +1,6 @@
 /**
- * Counts by field, and logs, where perpinfo differs from the exchange: figures that our rules do
- * not reproduce, and changes of accounts that nothing explains.
+ * Counts and logs the differences between perpinfo and the exchange: figures that our rules do not
+ * reproduce, and changes of accounts that no known event explains. The counts are by field.
  */
 
 import type { Clock } from '../client/limits/clock.ts';
@@ -8,28 +8,34 @@ import type { UpstreamLog } from '../client/upstream.ts';
 import { type DialectError, describeMismatch, type Mismatch } from '../dialect/dialect.ts';
 
 /**
- * Maximum number of field names. The names come from our readers; the limit holds even if a reader
- * lets an unknown name through.
+ * The maximum number of field names. The names come from our readers. The limit also holds if a
+ * reader does not recognize an unknown name.
  */
 const FIELDS_MAX = 200;
 const OTHER_FIELD = 'other';
-/** Maximum number of log lines a minute. Further lines are only counted. */
+/** The maximum number of log lines a minute. Further lines are only counted. */
 const LINES_MAX = 30;
 const LINES_MS = 60_000;
-/** After a mismatch of an account was logged, the same mismatch is only counted for this time. */
+/**
+ * The time for which a mismatch of an account is only counted after the same mismatch was logged.
+ */
 const REPEAT_MS = 600_000;
-/** Maximum number of mismatches that are remembered. */
+/** The maximum number of logged lines that are remembered, to recognize repetitions. */
 const LOGGED_MAX = 1_000;
 
 /**
- * Also the log for all other lines that an upstream can cause: one limit applies to all of them.
+ * Counts and logs differences. It is also the log for all other lines that an upstream can cause,
+ * so that one limit applies to all of them.
  */
 export class FollowAudit implements UpstreamLog {
   readonly #clock: Clock;
   readonly #log: UpstreamLog;
   readonly #mismatches = new Map<string, number>();
   readonly #surprises = new Map<string, number>();
-  /** When a line was last logged: mismatches by account and field, other lines by their text. */
+  /**
+   * When a line was last logged: by account and field for a mismatch, and by the text that
+   * identifies its subject for another line.
+   */
   readonly #loggedMs = new Map<string, number>();
   #lines = 0;
   #suppressed = 0;
@@ -47,14 +53,16 @@ export class FollowAudit implements UpstreamLog {
     };
   }
 
-  /** Notes a figure of an answer that our rules do not give for the rows of the same answer. */
+  /**
+   * Notes a figure of an answer that our rules do not reproduce from the rows of the same answer.
+   */
   noteMismatch(subject: string, mismatch: Mismatch): void {
     this.countMismatch(mismatch);
     if (this.#isRepeated(`${subject} ${mismatch.field}`)) return;
     this.warn(`${subject}: not recorded, ${describeMismatch(mismatch)}`);
   }
 
-  /** Notes elements that were left out of a list whose other elements are used. */
+  /** Notes the elements of a list that cannot be used. The other elements of the list are used. */
   noteOdd(subject: string, odd: readonly DialectError[]): void {
     for (const { mismatch, message } of odd) {
       this.countMismatch(mismatch);
@@ -62,12 +70,15 @@ export class FollowAudit implements UpstreamLog {
     }
   }
 
-  /** As `noteMismatch`, without logging: the caller logs it. */
+  /** Counts a mismatch as `noteMismatch` does, but does not log it: the caller logs it. */
   countMismatch({ field }: Mismatch): void {
     countField(this.#mismatches, field);
   }
 
-  /** True if the same was logged recently; otherwise notes that it is logged now. */
+  /**
+   * Returns true if a line about the same subject was logged recently; otherwise notes that a line
+   * is logged now.
+   */
   #isRepeated(what: string): boolean {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(what) ?? Number.NEGATIVE_INFINITY;
@@ -77,13 +88,13 @@ export class FollowAudit implements UpstreamLog {
     return false;
   }
 
-  /** Notes changed fields of a known account, if no event that we know of explains the change. */
+  /** Notes changed fields of a known account if no known event explains the changes. */
   noteSurprises(subject: string, fields: readonly string[]): void {
     for (const field of fields) countField(this.#surprises, field);
     if (fields.length > 0) this.#say('info', `${subject}: changed unseen: ${fields.join(', ')}`);
   }
 
-  /** Logs a line, unless a line about the same was logged recently. */
+  /** Logs a line, unless a line about the same subject was logged recently. */
   warnOnce(message: string, about = message): void {
     if (!this.#isRepeated(about)) this.warn(message);
   }
@@ -92,7 +103,7 @@ export class FollowAudit implements UpstreamLog {
     this.#say('info', message);
   }
 
-  /** Logs a line, unless there were too many lines in this minute. */
+  /** Logs a line, unless this minute already had too many lines. */
   warn(message: string): void {
     this.#say('warn', message);
   }

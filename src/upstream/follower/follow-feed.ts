@@ -1,6 +1,6 @@
 /**
- * A live exchange as a feed: answers and pushed messages of its server become blocks, at most one
- * block in each interval. No message of the server ends the feed.
+ * A live exchange as a feed. Answers and pushed messages of the exchange's server become blocks,
+ * with at most one block in each interval. No message of the server ends the feed.
  */
 
 import type { BlockError } from '../../events/refusal.ts';
@@ -22,16 +22,19 @@ import { FollowSession, type FollowUpstream, type SessionOptions } from './follo
 import { type BytesAsker, Forwarder } from './forwarder.ts';
 import { mapTexts } from './map-texts.ts';
 
-/** Pause after a whole block was refused: only time can help, for example until a clock is set. */
+/**
+ * The pause after a whole block was refused. Only time can help, for example until a wrong clock is
+ * set.
+ */
 const REFUSED_PAUSE_MS = 1_000;
-/** How long a service waits for the first markets before it starts to answer. */
+/** The maximum time that a service waits for the first markets before it starts to answer. */
 const READY_MS_MAX = 5_000;
 
 export interface FollowOptions extends SessionOptions {
   readonly upstream: FollowUpstream & BytesAsker & { close(): Promise<void> };
   readonly intervalMs: number;
   readonly forwardKeepMs: number;
-  /** Removes secrets from a text: an upstream may repeat its address in any text. */
+  /** Removes secrets from a text: any text of an upstream may contain the upstream's address. */
   redact(text: string): string;
 }
 
@@ -46,11 +49,12 @@ export class FollowFeed implements Feed, FollowerHandler {
   readonly ready: Promise<void>;
   #setReady: () => void = () => undefined;
   /**
-   * Resolves at the start if the ledger is already partial: then it can answer questions at once.
+   * Resolves at the start if the ledger is already partial: then the ledger can answer questions at
+   * once.
    */
   readonly resumed: Promise<void>;
   #setResumed: () => void = () => undefined;
-  /** Set as soon as there is a ledger to write to. */
+  /** The session; undefined until there is a ledger to write to. */
   #session: FollowSession | undefined;
 
   constructor(options: FollowOptions) {
@@ -105,7 +109,10 @@ export class FollowFeed implements Feed, FollowerHandler {
     return pending.takeBlock(ledger, time.latest);
   }
 
-  /** One block at a time: without a refused block, the next block would not fit. */
+  /**
+   * Offers one block at a time: if a block is refused, the block after it would have the wrong
+   * height.
+   */
   async *#offer(
     taken: TakenBlock,
     { audit }: FollowSession,

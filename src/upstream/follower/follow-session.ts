@@ -1,6 +1,6 @@
 /**
- * A follower that works on a ledger: which items it follows, when it reads them again, and which
- * reads clients wait for.
+ * A follower that works on a ledger. It decides which items are followed, when they are read again,
+ * and which clients wait for a read.
  */
 
 import type { WireEvent } from '../../events/event.ts';
@@ -53,14 +53,14 @@ export interface FollowUpstream extends AnswerAsker {
 export interface SessionSettings {
   readonly sweepMs: number;
   readonly forgetMs: number;
-  /** How long a client waits for an account. */
+  /** The time that a client waits for an account. */
   readonly waitMs: number;
-  /** How long the answer about an account that is not recorded is reused for other clients. */
+  /** The time for which an answer is reused for other clients if its account is not recorded. */
   readonly sharedMs: number;
   readonly usersMax: number;
   /**
-   * Interval at which marks of markets without a position are recorded; 0 to record each mark at
-   * once.
+   * The interval at which marks of markets without a position are recorded; 0 to record each mark
+   * at once.
    */
   readonly marksEveryMs: number;
   readonly aheadMsMax: number;
@@ -73,7 +73,10 @@ export interface SessionOptions {
   readonly settings: SessionSettings;
   readonly log: UpstreamLog;
   readonly clock: Clock;
-  /** `log` is for the lines of the connection, whose number is limited. */
+  /**
+   * Opens the push connection. `log` takes the log lines of the connection, and limits their
+   * number.
+   */
   createPush(handler: PushHandler, log: UpstreamLog): FollowPush;
   /** This machine's clock, in milliseconds since 1970. */
   wallMs(): number;
@@ -87,7 +90,7 @@ interface PendingRead {
 
 /** Maximum number of items that are followed. */
 const WATCHED_MAX = 20_000;
-/** Maximum number of items that are read at the same time because they are due. */
+/** The maximum number of due items that are read at the same time. */
 const READS_MAX = 64;
 const DUE_CHECK_MS = 100;
 const CLEAN_UP_MS = 10_000;
@@ -214,12 +217,12 @@ export class FollowSession {
     };
   }
 
-  /** The mode is recorded with the next block; nobody waits for this. */
+  /** Records the mode with the next block; no caller waits for this. */
   #putMode(user: string, mode: string): void {
     void this.pending.put(`mode of ${user}`, (ledger) => describeMode(ledger, user, mode));
   }
 
-  /** Follows again the items that an earlier follower of this ledger has read recently. */
+  /** Follows the items again that an earlier follower of this ledger has read recently. */
   #restore(): void {
     const { forgetMs } = this.#options.settings;
     for (const item of findRecentItems(this.#ledger, forgetMs)) this.#watch(item);
@@ -227,7 +230,7 @@ export class FollowSession {
     if (size > 0) this.#options.log.info(`following ${size} items again`);
   }
 
-  /** Undefined if the item's address is invalid. */
+  /** Follows the item, and returns it; returns undefined if the item's address is invalid. */
   #watch(item: FollowedItem): Watched | undefined {
     const address = parseAddress(item.user);
     if (address === undefined) return undefined;
@@ -244,8 +247,8 @@ export class FollowSession {
   }
 
   /**
-   * Adds the item's dex. Trades of a dex are subscribed to before the first account on this dex is
-   * read.
+   * Adds the item's dex, so that trades of the dex are subscribed to before the first account on
+   * this dex is read.
    */
   #noteDex(item: FollowedItem): void {
     if (item.kind !== 'account' || this.#dexes.includes(item.dex)) return;
@@ -289,20 +292,24 @@ export class FollowSession {
   }
 
   /**
-   * A time that is ahead of the exchange's time is as wrong as a time that is equally far behind.
+   * Returns whether the time is less than `maxAgeMs` away from the exchange's time. A time in the
+   * future is as wrong as a time that is equally far in the past.
    */
   #isWithin(readTime: number, maxAgeMs: number): boolean {
     const { now } = this.time;
     return now !== undefined && Math.abs(now - readTime) < maxAgeMs;
   }
 
-  /** Undefined if no pushed state has confirmed the account within `maxAgeMs`. */
+  /**
+   * Records the last confirmation of a pushed state; returns undefined if no pushed state has
+   * confirmed the account within `maxAgeMs`.
+   */
   #confirmWithin(watched: Watched, maxAgeMs: number): Promise<RecordOutcome> | undefined {
     if (!this.#isWithin(watched.readTime, maxAgeMs)) return undefined;
     return recordConfirmation(this.#ledger, this.pending, watched);
   }
 
-  /** Reads the item once for all clients that ask during the read. */
+  /** Reads the item once for all clients that ask for it during the read. */
   #readAsked(watched: Watched, keyId: string): Promise<ItemOutcome> {
     const { key } = watched;
     const shared = this.#asked.get(key);
@@ -313,8 +320,8 @@ export class FollowSession {
     const reading = this.#items.read(watched, { priority: 'asked', waitMsMax, waitingKeys });
     const outcome = reading.then((read) => {
       this.#asked.delete(key);
-      // Items that failed are dropped. Otherwise a flood of invalid items would be read again later
-      // although nobody needs them.
+      // An item that could not be read is dropped. Otherwise the items of a flood of invalid
+      // requests would be read again later, although no client needs them.
       if (isNotRead(read)) this.#watchList.dropUnread(watched);
       return withSent(read, waitingKeys);
     });
@@ -322,7 +329,7 @@ export class FollowSession {
     return outcome;
   }
 
-  /** Reads items that are due, within the limit of reads at the same time. */
+  /** Reads due items, up to the maximum number of reads at the same time. */
   #readDue(): void {
     const { now: exchange } = this.time;
     const free = READS_MAX - this.#readCount;
@@ -336,8 +343,8 @@ export class FollowSession {
   async #readOne(watched: Watched, reason: DueReason): Promise<void> {
     watched.readReason = reason;
     this.#readCount++;
-    // Accounts that may have missed a trade use the priority of accounts that are known to have
-    // changed.
+    // An account that may have missed a trade has the priority `hour`, the priority of accounts
+    // that have certainly changed at the hour.
     await this.#items.read(watched, { priority: reason === 'missed' ? 'hour' : reason });
     this.#readCount--;
     // A more urgent read of the same account may have started in the meantime.
@@ -363,7 +370,8 @@ export class FollowSession {
   }
 
   /**
-   * Why no market is recorded, although the upstream lists markets and should report their marks.
+   * The reason why no market is recorded, although the upstream lists markets and should report
+   * their marks; undefined if there is no such problem.
    */
   get #marketsFault(): string | undefined {
     const { failure, isSource } = this.#marks;
@@ -402,7 +410,7 @@ function describeMode({ addresses, modes }: StateView, user: string, mode: strin
   return recorded === mode ? [] : [{ type: 'accountMode', user, mode }];
 }
 
-/** Whether the account is on a dex of the ledger that this upstream does not have. */
+/** Returns true if the account is on a dex of the ledger that this upstream does not have. */
 function isForeign(item: FollowedItem, { dexNames }: MarketDirectory): boolean {
   return item.kind === 'account' && dexNames?.has(item.dex) === false;
 }

@@ -1,6 +1,6 @@
 /**
- * Builds the follower's report: whether the upstream is healthy, the ages of the data, and the
- * budget that is left.
+ * Builds the follower's report: whether the upstream is healthy, the ages of the data, and the rest
+ * of the budget.
  */
 
 import type { FollowStatus } from '../channel/follower-client.ts';
@@ -10,9 +10,12 @@ import type { WatchList } from './accounts/watch-list.ts';
 import type { FollowAudit } from './follow-audit.ts';
 import { describeLeftOut } from './push/left-out-report.ts';
 
-/** The exchange's time arrives every few seconds, if only because the heartbeat asks for it. */
+/**
+ * The maximum time without a message that has the exchange's time. The heartbeat asks for the time
+ * every few seconds.
+ */
 const QUIET_MS_MAX = 15_000;
-/** Maximum number of unusable elements in the report. A list may have thousands of them. */
+/** The maximum number of unusable elements in the report. A list may have thousands of them. */
 const SKIPPED_SHOWN = 10;
 
 /**
@@ -33,22 +36,27 @@ export interface StatusSources {
   /** Subscriptions that the upstream does not accept. */
   readonly leftOut: readonly LeftOut[];
   readonly marksAgeMs: number | undefined;
-  /** How long the mark of a market without a position may have waited to be recorded. */
+  /**
+   * The maximum time that the mark of a market without a position may have waited to be recorded.
+   */
   readonly otherMarksMs: number | undefined;
   readonly marketsAgeMs: number | undefined;
   /** Elements of the upstream's lists that cannot be used. */
   readonly skipped: readonly string[];
-  /** Why the ledger has no market, if it should have markets. */
+  /** The reason why the ledger has no market, if it should have markets; otherwise undefined. */
   readonly marketsFault: string | undefined;
   /**
-   * How long trades have not been received; 0 if they are received, or if the upstream has no
-   * trades.
+   * The time for which trades have not been received; 0 if they are received, or if the upstream
+   * has no trades.
    */
   readonly unseenMs: number;
   readonly streamAgeMs: number | undefined;
-  /** Time since the exchange last reported its time. */
+  /** The time since the exchange last reported its time. */
   readonly quietMs: number | undefined;
-  /** Why the exchange has not reported its time, if a question for the time failed. */
+  /**
+   * The reason why the exchange has not reported its time, if a question for the time failed;
+   * otherwise undefined.
+   */
   readonly timeFailure: string | undefined;
   /** The estimate of the exchange's time. */
   readonly exchangeTime: number | undefined;
@@ -97,7 +105,10 @@ function findProblem(sources: StatusSources): string | undefined {
   return marketsFault ?? findMissed(sources);
 }
 
-/** Why an account may have changed and was not read since. */
+/**
+ * Returns a text if accounts may have changed and were not read after the change, or if trades are
+ * not received; otherwise returns undefined.
+ */
 function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSources) {
   const now = { ms: clockMs, exchange: exchangeTime ?? 0 };
   const count = watchList.countWaiting(now, WAITING_MS_MAX);
@@ -108,7 +119,8 @@ function findMissed({ watchList, clockMs, exchangeTime, unseenMs }: StatusSource
 }
 
 /**
- * The reason if the upstream was not asked yet: an earlier process may have spent the whole budget.
+ * Returns the problem for an upstream that was not asked yet. An earlier process may have spent the
+ * whole budget.
  */
 function describeUnasked({
   limit,
@@ -121,7 +133,7 @@ function describeUnasked({
   return `it has not been asked yet${spent}`;
 }
 
-/** The ages of the accounts that have been read, ascending. */
+/** Returns the ages of the accounts that have been read, in ascending order. */
 function listAges(watchList: WatchList, exchangeTime: number | undefined): number[] {
   const ages: number[] = [];
   if (exchangeTime === undefined) return ages;

@@ -1,4 +1,4 @@
-/** The weights that the upstream charges, from the settings. */
+/** Reads the weights that the upstream charges from the settings. */
 
 import { UsageError } from '../../config/usage-error.ts';
 import { QUESTION_TYPES } from '../../info/question-types.ts';
@@ -6,7 +6,8 @@ import { OTHER_QUESTIONS, PUBLIC_WEIGHTS, UpstreamWeights } from '../../info/ups
 import type { FollowSettings } from '../settings.ts';
 
 /**
- * Throws a UsageError if a weight would have no effect, or if its question could never be asked.
+ * Returns the weights. Throws a UsageError if a weight would have no effect, or if it is over the
+ * budget, so that its question could never be asked.
  */
 export function weightsOf({
   upstreamWeights: given,

@@ -1,6 +1,6 @@
 /**
- * Passes on questions that the ledger cannot answer. A question is checked and rebuilt here a
- * second time, whichever process sent it: this is the last check before the upstream.
+ * Forwards questions that the ledger cannot answer. Each question is checked and rebuilt here a
+ * second time, because any process may have sent it: this is the last check before the upstream.
  */
 
 import { describeValue } from '../../events/refusal.ts';
@@ -17,10 +17,10 @@ import type { MarketDirectory } from '../dialect/market-directory.ts';
 import { outcomeOfFailure } from './failure-outcomes.ts';
 import { refuseUnknownName } from './unknown-names.ts';
 
-/** The upstream's status for an invalid question. */
+/** The status with which the upstream refuses an invalid question. */
 const REFUSED_STATUS = 422;
 
-/** The part of the upstream's client that forwarding uses. */
+/** The part of the upstream's client that the forwarder uses. */
 export interface BytesAsker {
   /** Rejects with an UpstreamError if the upstream does not answer. */
   askBytes(question: QuestionBody, options: AskOptions): Promise<RawAnswer>;
@@ -28,12 +28,15 @@ export interface BytesAsker {
 
 export interface ForwarderOptions {
   readonly upstream: BytesAsker;
-  /** How long an answer is reused for the same question; 0 to never reuse answers. */
+  /**
+   * The time for which an answer is reused for the same question, in milliseconds; 0 to never reuse
+   * answers.
+   */
   readonly ttlMs: number;
-  /** How long a question may wait to be sent. */
+  /** The maximum time that a question may wait to be sent. */
   readonly waitMsMax: number;
   readonly clock: Clock;
-  /** The lists of the exchange; undefined while nothing is known. */
+  /** Returns the exchange's lists; returns undefined while no list is known. */
   readonly directory: () => MarketDirectory | undefined;
 }
 
@@ -60,7 +63,10 @@ export class Forwarder {
     return this.#ask(read.body, key, keyId);
   }
 
-  /** Refuses a question that the exchange is known to refuse, without asking. */
+  /**
+   * Refuses a question without asking the exchange, if the exchange is known to refuse it;
+   * otherwise returns undefined.
+   */
   #refuse(question: QuestionBody): ForwardOutcome | undefined {
     const directory = this.#options.directory();
     const refusal = directory && refuseUnknownName(question, directory);
@@ -69,7 +75,7 @@ export class Forwarder {
     return { outcome: 'refused', reason, field };
   }
 
-  /** The upstream's client asks identical questions in flight only once. */
+  /** Asks the upstream. The upstream's client sends identical questions in flight only once. */
   async #ask(question: QuestionBody, key: string, keyId: string): Promise<ForwardOutcome> {
     const { upstream, waitMsMax } = this.#options;
     const waitingKeys = new WaitingKeys(keyId);

@@ -1,4 +1,4 @@
-/** Asks for the exchange's time if no other message has reported the time for a while. */
+/** Asks for the exchange's time if no message has reported the time for some seconds. */
 
 import { TIME_RANGE } from '../../events/event.ts';
 import type { Clock } from '../client/limits/clock.ts';
@@ -10,9 +10,11 @@ import { PeriodicTask } from './periodic-task.ts';
 
 const CHECK_MS = 1_000;
 const QUIET_MS_MAX = 4_000;
-/** Every server answers this question: for an address without an account, the answer has zeros. */
+/**
+ * A question that every server answers: for an address without an account, the answer has zeros.
+ */
 const QUESTION = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` };
-/** If a time is not trusted, the question is repeated up to this number of tries. */
+/** The maximum number of times that the question is asked if the received time is not trusted. */
 const TRIES_MAX = 3;
 
 export interface HeartbeatOptions {
@@ -50,7 +52,9 @@ export function startHeartbeat({
   });
 }
 
-/** Why the answer has no usable time; undefined if it has one. */
+/**
+ * Returns the reason why the answer has no usable time; returns undefined if it has a usable time.
+ */
 function noteTime(time: ExchangeTime, json: unknown): string | undefined {
   const reported = readAnswer(() => readOpen(json, (fields) => fields.whole('time', TIME_RANGE)));
   return reported instanceof DialectError ? reported.message : time.noteAsked(reported);

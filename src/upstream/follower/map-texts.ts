@@ -1,6 +1,6 @@
 /** Replaces all texts of a value, for example to hide secrets. */
 
-/** The same value with each text replaced. Names of members are unchanged. */
+/** Returns the same value with each text replaced. The names of members are unchanged. */
 export function mapTexts<T>(value: T, replace: (text: string) => string): T {
   if (typeof value === 'string') return replace(value) as T;
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, replace)) as T;

@@ -24,20 +24,24 @@ const SUBSCRIPTIONS_MAX = 1_000;
 const MESSAGES_MAX = 2_000;
 
 /**
- * An account that no client has asked for during this time is no longer read. The next question
- * about it resumes the reads.
+ * An account that no client has asked for during this time is no longer read. When a client asks
+ * for it again, the reads continue.
  */
 const FORGET_MS = 3_600_000;
 /**
- * How long an answer is reused for other clients. If the budget is short, answers are reused for
- * longer.
+ * The time for which an answer is reused for other clients. If the budget is short, an answer is
+ * reused for longer.
  */
 const SHARED_MS = 1_000;
-/** The minimum time between two blocks. Longer pauses save little disk space, and make every answer older. */
+/**
+ * The minimum time between two blocks. A longer time would save little disk space, and make every
+ * answer older.
+ */
 const BLOCK_INTERVAL_MS = 100;
 /**
- * How often the mark of a market is recorded in which no followed account has a position. No account depends on
- * these marks, and they would be most of what the ledger stores.
+ * The interval at which the mark of a market is recorded if no followed account has a position in
+ * the market. No account depends on these marks, and with a shorter interval they would be most of
+ * the ledger.
  */
 const MARKS_EVERY_MS = 60_000;
 
@@ -76,8 +80,8 @@ export async function openFollowFeed(
 }
 
 /**
- * Undefined if there is no limit. Without --data, the file is in the temporary folder, where the
- * next process finds it.
+ * Opens the file for the spent weight; returns undefined if the budget has no limit. Without
+ * --data, the file is in the temporary folder, where the next process can find it.
  */
 function openSpentFile(
   { followBudget, data }: FollowFeedSettings,
@@ -88,7 +92,10 @@ function openSpentFile(
   return new SpentFile(data === '' ? tmpdir() : data, origin, (message) => log.warn(message));
 }
 
-/** The follower gives up before the client does, so that the client receives the reason. */
+/**
+ * The part of the client's waiting time that the follower waits. The follower stops waiting before
+ * the client does, so that the client receives the reason.
+ */
 const WAIT_SHARE = 0.75;
 
 function sessionSettingsOf(settings: FollowFeedSettings): SessionSettings {

@@ -4,8 +4,8 @@ import { readPackageVersion } from '../../config/package-version.ts';
 import type { FollowSettings } from '../settings.ts';
 
 /**
- * By default, the operator of a server sees that perpinfo asks. A header of the settings replaces
- * our header of the same name.
+ * Returns the headers. By default, the user-agent shows the operator of the server that perpinfo
+ * sends the requests. A header of the settings replaces our header of the same name.
  */
 export function requestHeadersOf(
   header: FollowSettings['upstreamHeader'],

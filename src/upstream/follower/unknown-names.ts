@@ -10,17 +10,20 @@ import { type RequestError, wrongValue } from '../../info/request-error.ts';
 import type { MarketDirectory } from '../dialect/market-directory.ts';
 
 const FIRST_DEX = '';
-/** The dex names that the exchange accepts besides those that it lists, by type. */
+/** By type: names that the exchange accepts as a dex, in addition to the dexes that it lists. */
 const OTHER_DEX_NAMES: ReadonlyMap<string, readonly string[] | undefined> = new Map(
   OWN_TYPES.map(({ type, upstreamFirst }) => [type, upstreamFirst?.dexNames]),
 );
 /**
- * Matches a perp: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`, `PURR/USDC`) and outcomes
- * (`#12`) do not match.
+ * Matches the coin of a perp market: `BTC`, or `xyz:TSLA` on a dex. Spot pairs (`@107`,
+ * `PURR/USDC`) and outcomes (`#12`) do not match.
  */
 const PERP = /^(?:(\w+):)?\w+$/;
 
-/** Undefined also if the list that would have the name is not known yet. */
+/**
+ * Returns the refusal; returns undefined if the name is listed, or if the list with the name is not
+ * known yet.
+ */
 export function refuseUnknownName(
   question: QuestionBody,
   directory: MarketDirectory,
@@ -50,8 +53,8 @@ function isUnknown(coin: unknown, directory: MarketDirectory): boolean {
 }
 
 /**
- * Only one known dex proves nothing: a server that does not know the question for dexes looks the
- * same.
+ * Returns true if the dex is certainly not listed. A list with only one dex proves nothing: a
+ * server that does not know the question for dexes gives the same list.
  */
 function isDexUnknown(dex: string, { dexNames }: MarketDirectory): boolean {
   return dexNames !== undefined && dexNames.size > 1 && !dexNames.has(dex);

@@ -1,9 +1,9 @@
 /**
- * The channel on NATS. Its subjects contain the ledger's name:
+ * The channel on NATS. The ledger's name is part of each subject:
  *
- *   perpinfo.NAME.wanted     a request, answered by the follower (outcome-parts.ts)
- *   perpinfo.NAME.interest   batches of interest, to the follower
- *   perpinfo.NAME.follow     the follower's reports, to all clients
+ *   perpinfo.NAME.wanted     requests, which the follower answers (see outcome-parts.ts)
+ *   perpinfo.NAME.interest   batches of interest, which clients send to the follower
+ *   perpinfo.NAME.follow     reports, which the follower sends to all clients
  */
 
 import { randomUUID } from 'node:crypto';
@@ -45,7 +45,10 @@ import { StatusReport } from '../status-report.ts';
 import { cutOutcome, OutcomeAssembler } from './outcome-parts.ts';
 
 const REPORT_MS = 1_000;
-/** Entries per message, well within the maximum size of a message. */
+/**
+ * The maximum number of entries in one message; with these, a message is much smaller than its
+ * maximum size.
+ */
 const INTERESTS_MAX = 1_000;
 
 type ChannelSubject = 'wanted' | 'interest' | 'follow';
@@ -54,7 +57,7 @@ function channelSubject({ name }: NatsLink, subject: ChannelSubject): string {
   return `perpinfo.${name}.${subject}`;
 }
 
-/** An outcome before its form is checked, and the bytes that came with it. */
+/** An outcome whose form is not checked yet, and the bytes that followed the outcome, if any. */
 interface ReceivedOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;

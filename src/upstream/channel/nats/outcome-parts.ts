@@ -1,7 +1,8 @@
 /**
- * An outcome on NATS, where the size of a message is limited. The first message has the outcome as a line of
- * JSON; the bytes that follow are cut into as many messages as necessary. Each message starts with a line
- * that names the transfer: while a new follower replaces an old one, both may answer at the same time.
+ * Sends an outcome in several NATS messages, because the size of a message is limited. The first
+ * message contains the outcome as a line of JSON. The bytes that follow the outcome are cut into as
+ * many messages as necessary. Each message starts with a line that names the transfer: while a new
+ * follower replaces an old follower, both may answer at the same time.
  *
  *   {"transfer": "4f1d22a0", "outcome": ..., "bytes": 7800000}, a line break, and the first bytes
  *   {"transfer": "4f1d22a0"}, a line break, and further bytes
@@ -10,13 +11,19 @@
 import { isJsonObject } from '../../../events/fields.ts';
 import { parseChannelMessage, type SentOutcome } from '../channel-messages.ts';
 
-/** Small enough that other messages can be sent in between. */
+/**
+ * The maximum size of a message in bytes. It is small, so that other messages can be sent between
+ * the parts.
+ */
 const PART_BYTES_MAX = 256 << 10;
-/** More than any answer of an exchange has. */
+/** The maximum number of bytes after an outcome. No answer of an exchange has this many bytes. */
 const BYTES_MAX = 1 << 26;
 const NEWLINE = 10;
 
-/** The messages in order. If the outcome itself is too long, the first message is too long. */
+/**
+ * Returns the messages in order. The first message is longer than `messageBytesMax` if the JSON of
+ * the outcome does not fit into one message.
+ */
 export function* cutOutcome(
   transfer: string,
   { outcome, bytes }: SentOutcome,
@@ -47,11 +54,11 @@ interface Transfer {
   length: number;
 }
 
-/** Joins the messages of each transfer. */
+/** Puts the messages of each transfer together. */
 export class OutcomeAssembler {
   readonly #transfers = new Map<string, Transfer>();
 
-  /** The outcome, if this message completes it; otherwise undefined. */
+  /** Returns the outcome if this message completes it; otherwise returns undefined. */
   take(
     data: Uint8Array,
   ): { readonly outcome: unknown; readonly bytes: Buffer | undefined } | undefined {
@@ -71,7 +78,7 @@ export class OutcomeAssembler {
 
 function start(outcome: unknown, count: unknown): Transfer {
   const isCount = Number.isSafeInteger(count) && Number(count) >= 0 && Number(count) <= BYTES_MAX;
-  // One contiguous buffer, since the bytes are passed on unchanged.
+  // The bytes are passed on unchanged, so one contiguous buffer is best.
   const bytes = isCount ? Buffer.allocUnsafeSlow(Number(count)) : undefined;
   return { outcome, bytes, length: 0 };
 }

@@ -1,7 +1,7 @@
 /**
- * The client's side of the socket. It connects at its first use, and again whenever the connection
- * is lost. After a new connection, unanswered requests are sent again: sending a request twice does
- * no harm.
+ * The client's side of the socket. It connects at its first use, and again each time the connection
+ * is lost. After a new connection, unanswered requests are sent again: it does no harm if the
+ * follower receives a request twice.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -33,21 +33,25 @@ import { StatusReport } from '../status-report.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
 /**
- * Maximum length of a line of the follower. An account that is not recorded is part of such a line.
+ * The maximum length of a line from the follower, in bytes. A line can contain an account that is
+ * not recorded.
  */
 const LINE_BYTES_MAX = 1 << 26;
-/** Entries per message, well within the follower's maximum length. */
+/**
+ * The maximum number of entries in one message; with these, a line is much shorter than the
+ * follower's limit.
+ */
 const INTERESTS_MAX = 1_000;
 /**
- * If so many bytes are unread, no further interest is sent: clients ask for the same items again
- * later.
+ * If the follower has not read this number of bytes, no more interest is sent: clients ask for the
+ * same items again later.
  */
 const UNREAD_BYTES_MAX = 1 << 20;
 
 const NO_FOLLOWER = busy('no follower is connected: it reads accounts from the exchange');
 const NO_OUTCOME_IN_TIME = busy(`the follower gave no outcome within ${OUTCOME_MS_MAX} ms`);
 
-/** An outcome before its form is checked, and the bytes that came with it. */
+/** An outcome whose form is not checked yet, and the bytes that followed the outcome, if any. */
 interface ReceivedOutcome {
   readonly outcome: unknown;
   readonly bytes?: Buffer | undefined;
@@ -66,7 +70,10 @@ export class SocketChannel implements FollowerChannel {
   #isConnecting = false;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
-  /** Since when no follower has listened; undefined while connected, and before the first use. */
+  /**
+   * The time since which no follower has listened; undefined while connected, and before the first
+   * use.
+   */
   #absentSinceMs: number | undefined;
   #idNext = 1;
 
@@ -101,7 +108,7 @@ export class SocketChannel implements FollowerChannel {
     });
   }
 
-  /** True if no follower has listened for longer than a restart takes. */
+  /** Returns true if no follower has listened for longer than a restart takes. */
   get #isAbsent(): boolean {
     const sinceMs = this.#absentSinceMs;
     return sinceMs !== undefined && performance.now() - sinceMs > ABSENT_MS_MAX;
@@ -186,7 +193,7 @@ export class SocketChannel implements FollowerChannel {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
-    // The last messages are still sent.
+    // `end` still sends the messages that were written before.
     this.#socket?.end();
     this.#settleAll(NO_FOLLOWER);
   }

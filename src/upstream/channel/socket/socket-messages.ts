@@ -1,6 +1,7 @@
 /**
- * Messages on a socket. Each message is one line of JSON. Bytes that are passed on unchanged follow
- * their line, so that no process has to parse them; `bytes` in the line is their number.
+ * Messages on a socket. Each message is one line of JSON. The bytes of an exchange's answer follow
+ * their line unchanged, so that no process has to parse them. In the line, `bytes` is the number
+ * of these bytes.
  */
 
 import type { Socket } from 'node:net';
@@ -10,18 +11,18 @@ import { parseChannelMessage } from '../channel-messages.ts';
 /** The socket's name in the folder of the ledger. */
 export const SOCKET_NAME = 'wanted.sock';
 
-/** Maximum number of bytes after a line: more than any answer of an exchange has. */
+/** The maximum number of bytes after a line. No answer of an exchange has this many bytes. */
 const FOLLOWING_BYTES_MAX = 1 << 26;
 const NEWLINE = 10;
 
 export interface MessageReaderOptions {
-  /** Maximum length of a line. */
+  /** The maximum length of a line, in bytes. */
   readonly lineBytesMax: number;
   /** Called for each message. Lines that are not JSON objects are ignored. */
   take(message: JsonObject, bytes: Buffer | undefined): void;
 }
 
-/** Calls back with each message of a socket; destroys the socket if a message is too long. */
+/** Calls `take` for each message of a socket; destroys the socket if a message is too long. */
 export function readSocketMessages(socket: Socket, options: MessageReaderOptions): void {
   const reader = new MessageReader(options);
   socket.on('data', (chunk: Buffer) => {
@@ -37,17 +38,17 @@ interface Following {
 
 class MessageReader {
   readonly #options: MessageReaderOptions;
-  /** The part of the line that has arrived. */
+  /** The parts of the current line that have arrived. */
   #line: Buffer[] = [];
   #lineBytes = 0;
-  /** The part of the bytes after a line that has arrived; undefined while a line is read. */
+  /** The bytes after a line, as far as they have arrived; undefined while a line is read. */
   #following: Following | undefined;
 
   constructor(options: MessageReaderOptions) {
     this.#options = options;
   }
 
-  /** False if the line or the bytes after it are too long. */
+  /** Returns false if the line, or the number of bytes after the line, is too long. */
   read(chunk: Buffer): boolean {
     let rest = chunk;
     while (rest.length > 0) {
@@ -59,7 +60,7 @@ class MessageReader {
     return true;
   }
 
-  /** The number of bytes read; undefined if the message is too long. */
+  /** Returns the number of bytes that were read; returns undefined if the message is too long. */
   #readLine(chunk: Buffer): number | undefined {
     const end = chunk.indexOf(NEWLINE);
     const part = end === -1 ? chunk : chunk.subarray(0, end);
@@ -82,7 +83,7 @@ class MessageReader {
     }
     // Every answer has at least one byte.
     if (!Number.isSafeInteger(count) || count < 1 || count > FOLLOWING_BYTES_MAX) return false;
-    // One contiguous buffer, since the bytes are passed on unchanged.
+    // The bytes are passed on unchanged, so one contiguous buffer is best.
     this.#following = { message, bytes: Buffer.allocUnsafeSlow(count), length: 0 };
     return true;
   }

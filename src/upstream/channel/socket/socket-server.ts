@@ -1,6 +1,6 @@
 /**
- * The follower's side of the socket: a Unix socket in the ledger's folder, which only this user may
- * connect to.
+ * The follower's side of the socket: a Unix socket in the ledger's folder. Only the user who runs
+ * the follower may connect to it.
  */
 
 import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -21,11 +21,13 @@ import {
 import type { FollowerHandler, FollowerServer } from '../follower-client.ts';
 import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-messages.ts';
 
-/** How often the follower sends its report to all clients. */
+/** The interval at which the follower sends its report to all clients. */
 const REPORT_MS = 1_000;
-/** Maximum length of a client's line: a forwarded question, or a batch of interest. */
+/**
+ * The maximum length of a line from a client, in bytes. A line is a request or a batch of interest.
+ */
 const LINE_BYTES_MAX = 1 << 20;
-/** Maximum number of bytes that a client may leave unread. */
+/** The maximum number of sent bytes that a client has not read yet. */
 const UNREAD_BYTES_MAX = 1 << 26;
 
 /** Listens in the folder of the ledger. The socket of an earlier follower is replaced. */
@@ -40,7 +42,7 @@ export async function listenOnFollowerSocket(
   rmSync(path.join(folder, draft), { force: true });
   await withShortPath(folder, (short) => listenAt(server, `${short}/${draft}`));
   chmodSync(path.join(folder, draft), 0o600);
-  // Renamed last, so that the name appears only when the socket accepts connections.
+  // The socket is renamed last, so that a client can only find a socket that accepts connections.
   renameSync(path.join(folder, draft), file);
   const { ino } = statSync(file);
   const timer = setInterval(() => report(handler, clients), REPORT_MS);
@@ -94,8 +96,8 @@ class ClientRequests {
   readonly #handler: FollowerHandler;
   #inFlight = 0;
   /**
-   * The last long answer. Long answers are sent one after the other, so that short messages can be
-   * sent in between.
+   * Resolves when the last long answer is sent. Long answers are sent one after the other, so that
+   * short messages can be sent between them.
    */
   #lastSent: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
@@ -129,8 +131,8 @@ class ClientRequests {
   }
 
   /**
-   * Waits until the client has read the earlier answers: a slow client must not lose its connection
-   * because of answers that it asked for.
+   * Sends a long answer after the client has read the earlier answers: a slow client must not lose
+   * its connection because of answers that it asked for.
    */
   async #sendInTurn(id: unknown, sent: SentOutcome, length: number): Promise<void> {
     if (this.#waitingBytes + length > UNREAD_BYTES_MAX) {

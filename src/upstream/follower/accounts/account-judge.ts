@@ -1,6 +1,6 @@
 /**
- * Checks an account's answer against our rules, whether we asked for it or it was pushed. Only an
- * answer that our rules reproduce is recorded.
+ * Checks an answer about an account against our rules. The answer can be the reply to a question,
+ * or a pushed message. Only an answer that our rules reproduce is recorded.
  */
 
 import { USD_DECIMALS } from '../../../events/fields.ts';
@@ -31,11 +31,17 @@ export interface UncheckedAccount {
   /** When the upstream computed the answer, in milliseconds. */
   readonly time: number;
   readonly mismatches: readonly Mismatch[];
-  /** A spot balance behind the positions may explain every mismatch. */
+  /** True if a spot balance behind the positions may explain every mismatch. */
   readonly isCollateralMissing: boolean;
-  /** Known kind of account that our rules cannot reproduce: reading it again changes nothing. */
+  /**
+   * True for a known kind of account that our rules cannot reproduce. Another read would not change
+   * this.
+   */
   readonly isKnownForm: boolean;
-  /** The answer as the last try read it; undefined if the answer has no rows. */
+  /**
+   * The rows and figures of the answer, as the last try read them; undefined if the answer has no
+   * rows.
+   */
   readonly reading: AccountReading | undefined;
 }
 
@@ -53,24 +59,24 @@ export interface AccountJudgeOptions {
   readonly time: Pick<ExchangeTime, 'note'>;
 }
 
-/** The account that an answer is about. */
+/** The account that an answer describes. */
 export type JudgedItem = Pick<Watched, 'item' | 'address'>;
 
 /**
- * Finds the collateral that backs the account of an answer, in millionths; undefined if it is not
- * known.
+ * Returns the collateral that backs the account of an answer, in millionths; returns undefined if
+ * the collateral is not known.
  */
 export type CollateralSource = (reading: AccountReading) => number | DialectError | undefined;
 
 interface JudgeOptions {
   /**
-   * The markets were just read. Otherwise a changed margin table of a market could be taken for a
-   * separate table of the position.
+   * True if the markets were just read. With older markets, a changed margin table of a market
+   * could be mistaken for a separate table of the position.
    */
   readonly areMarketsNew?: boolean;
 }
 
-/** The result of one try. Without mismatches, the reading reproduces the answer. */
+/** The result of one try. If there are no mismatches, the reading reproduces the answer. */
 interface Attempt {
   readonly reading: AccountReading;
   readonly mismatches: readonly Mismatch[];
@@ -84,8 +90,8 @@ export class AccountJudge {
   }
 
   /**
-   * Tries the collaterals that need no question to the upstream: zero, the collateral that the
-   * liquidation prices imply, and the recorded collateral.
+   * Judges an answer without further questions to the upstream. Tries three collaterals: zero, the
+   * collateral that the liquidation prices imply, and the recorded collateral.
    */
   judge(json: unknown, watched: JudgedItem, options: JudgeOptions = {}): JudgedAccount {
     const { ledger, pending } = this.#options;
@@ -98,7 +104,8 @@ export class AccountJudge {
   }
 
   /**
-   * Uses the first collateral, and the first margin tiers of positions, that reproduce the answer.
+   * Judges an answer with the first collateral, and the first margin tiers of positions, that
+   * reproduce the answer.
    */
   judgeWith(
     json: unknown,
@@ -131,8 +138,8 @@ export class AccountJudge {
   }
 
   /**
-   * Tries each collateral, until one reproduces the answer, or until the mismatches have another
-   * cause.
+   * Tries each collateral until one reproduces the answer, or until a mismatch shows that the
+   * collateral is not the cause.
    */
   #try(reading: AccountReading, sources: readonly CollateralSource[]): Attempt {
     let attempt: Attempt | undefined;
@@ -152,7 +159,8 @@ export class AccountJudge {
   }
 
   /**
-   * Tries separate margin tiers for positions whose maximum leverage differs from their market's.
+   * Tries separate margin tiers for the positions whose maximum leverage is not that of their
+   * market.
    */
   #tryOwnTiers(
     reading: AccountReading,
@@ -182,8 +190,8 @@ export class AccountJudge {
 }
 
 /**
- * A known kind of account that our events cannot describe is reported by its name instead of its
- * figures.
+ * Reports a known kind of account that our events cannot describe with one mismatch, named after
+ * the kind, instead of the mismatches of the figures.
  */
 function explainMismatches(
   mismatches: readonly Mismatch[],
@@ -204,8 +212,8 @@ function explainMismatches(
 }
 
 /**
- * True if only the account's value and cash differ, and both are higher than ours by the same
- * amount: an isolated amount outside of all positions.
+ * Returns true if only the account's value and cash differ, and both exceed our figures by the same
+ * amount. Then the account has an isolated amount outside of all positions.
  */
 function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
   const [value, cash] = ['accountValue', 'totalRawUsd'].map((field) =>
@@ -217,8 +225,8 @@ function isIsolatedLeg(mismatches: readonly Mismatch[]): boolean {
 }
 
 /**
- * How much the exchange's amount exceeds ours, in millionths; undefined if the text is not an
- * amount in dollars.
+ * Returns how much the exchange's amount exceeds our amount, in millionths; returns undefined if a
+ * text is not an amount in dollars.
  */
 function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
   try {
@@ -232,7 +240,7 @@ function excessOf({ ours, theirs }: Mismatch): Exact | undefined {
 function refuse({ fault, mismatch, message }: DialectError, json: unknown): JudgedAccount {
   const mismatches = [mismatch];
   if (fault === 'shape') return { kind: 'failed', reason: message, mismatches };
-  // An answer of the right shape has a time.
+  // An answer with the right form has a time.
   const { time } = json as { readonly time: number };
   const unknown = { isCollateralMissing: false, isKnownForm: false, reading: undefined };
   return { kind: 'unchecked', time, mismatches, ...unknown };

@@ -1,6 +1,7 @@
 /**
  * Reads an account: asks the upstream, checks each figure of the answer, and makes sure that the
- * answer is about this account. An answer that our rules do not reproduce is not recorded.
+ * answer is about this account. An answer that our rules do not reproduce is passed on, but not
+ * recorded.
  */
 
 import type { StateView } from '../../../state/state.ts';
@@ -25,21 +26,24 @@ import type {
 import type { ModeReader } from './mode-reader.ts';
 import { describeItem, type Watched } from './watch-list.ts';
 
-/** The upstream's text of an answer that our rules do not reproduce. */
+/** An answer that our rules do not reproduce, as the upstream wrote it. */
 interface PassedOn {
   readonly kind: 'unchecked';
   readonly answer: string;
   readonly time: number;
   /**
-   * The questions that decide whether our rules reproduce the answer failed: the recorded rows may
-   * still be right.
+   * True if it is not known whether our rules reproduce the answer, because the questions that
+   * decide this failed. Then the recorded rows may still be right.
    */
   readonly isUndecided: boolean;
-  /** Another read would not change the result. */
+  /** True if another read would not change the result. */
   readonly isFinal: boolean;
-  /** Why the answer is passed on; empty if that is undecided. */
+  /** The reasons why the answer is not recorded; empty if `isUndecided`. */
   readonly mismatches: readonly Mismatch[];
-  /** The answer as it was read last; undefined if the answer has no rows. */
+  /**
+   * The rows and figures of the answer, as they were read last; undefined if the answer has no
+   * rows.
+   */
   readonly reading: AccountReading | undefined;
 }
 
@@ -59,16 +63,16 @@ export interface AccountReaderOptions {
 /** The part of a followed account that a read needs. */
 type ReadAccount = Pick<Watched, 'key' | 'item' | 'address' | 'needsSpot' | 'isUnrecorded'>;
 
-/** Maximum number of reads until two consecutive answers are of the same account. */
+/** The maximum number of reads to get two consecutive answers about the same account. */
 const READS_MAX = 7;
-/** Maximum number of unusable answers: after the first, the account is asked for once more. */
+/** The maximum number of unusable answers. After the first, the account is read once more. */
 const FAILURES_MAX = 2;
 /**
- * Maximum number of reads of the spot balance. Each is followed by a read of the account, until
- * both have the same marks.
+ * The maximum number of reads of the spot balance. After each, the account is read again, until the
+ * answers before and after the spot balance have the same marks.
  */
 const SPOT_READS_MAX = 3;
-/** Transient failures, worth one retry. */
+/** The kinds of failures that may be gone at the next try. */
 const TRANSIENT: readonly string[] = ['malformed', 'network', 'server'];
 
 interface Read {
@@ -79,12 +83,12 @@ interface Read {
 }
 
 /**
- * An answer that another collateral would explain, or of which no figure depends on the collateral.
+ * An answer that another collateral may explain, or in which no figure depends on the collateral.
  */
 interface Unexplained {
   readonly answer: ParsedAnswer;
   readonly judged: CheckedAccount | UncheckedAccount;
-  /** The markets were read again for this answer. */
+  /** True if the markets were read again for this answer. */
   readonly areMarketsNew: boolean;
 }
 
@@ -146,7 +150,7 @@ export class AccountReader {
       return;
     }
     for (const mismatch of judged.mismatches ?? []) {
-      // The log line of a lasting failure already has this reason.
+      // The caller logs the reason of a failed read, so it is only counted here.
       if (judged.kind === 'failed') audit.countMismatch(mismatch);
       else audit.noteMismatch(describeItem(watched.item), mismatch);
     }
@@ -179,8 +183,8 @@ export class AccountReader {
   }
 
   /**
-   * Called if the collateral may explain the answer, or if no figure depends on the collateral: the
-   * account's mode decides.
+   * Asks for the account's mode, and for the spot balance if the mode needs it. Called if the
+   * collateral may explain the mismatches, or if no figure depends on the collateral.
    */
   async #explain(
     watched: ReadAccount,
@@ -223,8 +227,9 @@ export class AccountReader {
   }
 
   /**
-   * The spot answer has no time. It belongs to an account's answer if a price confirms it, or if the
-   * account's answers before and after it have the same marks.
+   * Reads the account with its spot balance. The spot answer has no time. It fits an account's
+   * answer if a liquidation price confirms it, or if the account's answers before and after the
+   * spot answer have the same marks.
    */
   async #askWithSpot(
     watched: ReadAccount,
@@ -253,8 +258,8 @@ export class AccountReader {
   }
 
   /**
-   * Gives up, after a last try with new markets: a price may differ because the tiers of its market
-   * have changed.
+   * Refuses the answer after a last try with new markets: a liquidation price may differ because
+   * the tiers of its market have changed.
    */
   async #giveUp(
     watched: ReadAccount,
@@ -282,14 +287,14 @@ export class AccountReader {
 }
 
 /**
- * True if new markets may explain the mismatches: new coins, new margin tiers, or separate tiers of
- * a position.
+ * Returns true if new markets may explain the mismatches: new coins, new margin tiers of a market,
+ * or separate tiers of a position.
  */
 function doMarketsMatter(judged: JudgedAccount): boolean {
   return judged.kind === 'unchecked' && !judged.isKnownForm && !judged.isCollateralMissing;
 }
 
-/** True if at least one price depends on the collateral, and this price is right. */
+/** Returns true if our rules reproduce a liquidation price that depends on the collateral. */
 function isConfirmed(judged: JudgedAccount): boolean {
   return judged.kind === 'checked' && judged.rows.isCollateralShown;
 }
@@ -327,7 +332,10 @@ function refuseMode(mode: string, judged: CheckedAccount | UncheckedAccount): Un
   };
 }
 
-/** If the prices did not fit already, their mismatches stay as the reason. */
+/**
+ * Refuses an account whose collateral is not certain. If the answer has mismatches, they remain the
+ * reason.
+ */
 function refuseCollateral(judged: CheckedAccount | UncheckedAccount): UncheckedAccount {
   if (judged.kind === 'unchecked') return judged;
   const mismatch = {

@@ -1,6 +1,6 @@
 /**
- * Pushed states that only confirm the ledger's account. Recording each would need an event only for
- * its time, so a confirmation is recorded rarely, or when a client asks for it.
+ * Handles pushed states that only confirm the ledger's account. To record a confirmation needs an
+ * event that has only a time. So a confirmation is recorded rarely, or when a client asks for it.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -11,10 +11,16 @@ import type { PendingChanges, RecordOutcome } from '../blocks/pending-changes.ts
 import { recordedTime } from './restored-items.ts';
 import type { Watched } from './watch-list.ts';
 
-/** Maximum lag of the ledger's time of an unchanged account behind the last pushed state. */
+/**
+ * An unchanged account is recorded again if the ledger's time of it is this much older than the
+ * pushed state.
+ */
 const BEHIND_MS_MAX = 30_000;
 
-/** Whether the pushed state only says that the ledger's account is unchanged since a moment ago. */
+/**
+ * Returns true if the pushed state only says that the ledger's account is unchanged, and the
+ * ledger's time of the account is recent.
+ */
 export function isConfirmation(
   ledger: StateView,
   pending: PendingChanges,
@@ -24,14 +30,14 @@ export function isConfirmation(
   const known = recordedTime(ledger, watched);
   if (known === 0 || rows.time < watched.readTime || rows.time - known >= BEHIND_MS_MAX)
     return false;
-  // A change that waits for a block may differ from the ledger.
+  // A change that waits for a block may make the ledger's account different from the pushed state.
   if (pending.has(watched.key)) return false;
   return findDifferences(ledger, watched.address, rows).length === 0;
 }
 
 /**
- * Records the last confirmation. Undefined if there is none, or while a change waits to be
- * recorded.
+ * Records the last confirmation. Returns undefined if there is no confirmation, or if a change of
+ * the account waits to be recorded.
  */
 export function recordConfirmation(
   ledger: StateView,

@@ -1,6 +1,6 @@
 /**
- * Reads a user's delegations. An answer does not say whose delegations it lists, nor at which time.
- * An answer that has nothing in common with the last one is asked for again.
+ * Reads a user's delegations. An answer contains neither the user nor a time. If an answer has
+ * nothing in common with the last answer, the question is asked again.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -54,7 +54,10 @@ interface Listed {
   readonly lockedUntilTimestamp: number;
 }
 
-/** Rewards change the amounts, but neither validators nor locks. */
+/**
+ * Returns true if the lists can belong to the same user. Rewards change the amounts, but neither
+ * validators nor locks.
+ */
 function isSameList(first: WireEvent, second: WireEvent): boolean {
   const [one, other] = [first, second].map((event) => event['delegations'] as Listed[]);
   if (one.length === 0 || other.length === 0) return one.length === other.length;

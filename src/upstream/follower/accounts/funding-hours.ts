@@ -1,32 +1,34 @@
 /**
  * Decides when accounts are read for the funding of a full hour. The exchange books the funding
- * some seconds after the hour, at a moment that it does not announce. A few accounts are read until
- * one of them shows the funding, then all accounts.
+ * some seconds after the hour, at a time that it does not announce. At first, only a few accounts
+ * are read. When one of them shows the funding, all accounts are read.
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
 import type { Booking } from '../../dialect/account-events.ts';
 
 const HOUR_MS = 3_600_000;
-/** No answer shows the funding earlier than this after the hour. */
+/** Before this time after the hour, no answer shows the funding. */
 const FIRST_LOOK_MS = 500;
-/** If no account has shown the funding so long after the hour, every account is read. */
+/** If no account has shown the funding by this time after the hour, every account is read. */
 const UNBOOKED_MS = 20_000;
-/** An answer so long after the hour includes its funding, even if no figure shows it. */
+/**
+ * From this time after the hour, an answer includes the hour's funding, even if no figure shows it.
+ */
 const BOOKED_MS = 60_000;
 /**
- * Maximum number of accounts that are read in each interval to find out whether the funding is
+ * The maximum number of accounts that are read in each interval to find out whether the funding is
  * booked.
  */
 const LOOKS = 4;
 const LOOK_INTERVAL_MS = 400;
 /**
- * If an account does not show the funding although another account does, it is read again after
- * longer and longer delays.
+ * The delays of further reads if an account does not show the funding, although another account
+ * shows it. Each delay is longer than the delay before.
  */
 const RETRY = { firstMs: 1_000, maxMs: 1_024_000 };
 
-/** The values of an account that this class reads and changes. */
+/** The values of an account that `FundingHours` reads and changes. */
 interface Funded {
   readonly hasPositions: boolean;
   readonly readTime: number;
@@ -46,17 +48,22 @@ interface Looks {
 }
 
 export class FundingHours {
-  /** The last hour whose funding an account has shown. */
+  /** The last hour whose funding appeared in an answer about any account. */
   #bookedHour = 0;
-  /** When an account first showed this funding: by the exchange's clock and by our clock. */
+  /**
+   * When an account first showed the funding of `#bookedHour`: by the exchange's clock and by our
+   * clock.
+   */
   #bookedTime = 0;
   #bookedMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
   #looksLeft = 0;
-  /** How often an account was read after an hour and did not show the funding of all positions. */
+  /**
+   * How often an account was read after the hour without showing the funding of all its positions.
+   */
   readonly #looks = new WeakMap<Funded, Looks>();
 
-  /** Makes a few accounts due, to find out whether the funding is booked. */
+  /** Allows reads of a few accounts, to find out whether the funding is booked. */
   startLooking(now: BothClocks): void {
     this.#looksLeft = now.ms - this.#lookedMs >= LOOK_INTERVAL_MS ? LOOKS : 0;
   }
@@ -83,8 +90,8 @@ export class FundingHours {
   }
 
   /**
-   * Since when the funding is known to be booked while the account was not read; otherwise
-   * undefined.
+   * Returns since when the hour's funding is known to be booked, if the account was not read after
+   * it was booked; otherwise returns undefined.
    */
   waitingSinceMs(watched: Funded, now: BothClocks): number | undefined {
     const hour = hourOf(now.exchange);
@@ -96,7 +103,7 @@ export class FundingHours {
     return isWaiting ? this.#bookedMs : undefined;
   }
 
-  /** The account was read at this time of the exchange. */
+  /** Notes that the account was read. `time` is the exchange's time of the answer. */
   note(
     watched: Funded,
     { time, booking }: { readonly time: number; readonly booking: Booking },
@@ -105,7 +112,8 @@ export class FundingHours {
     const hour = hourOf(time);
     const fundedHour = fundedHourOf(watched);
     if (fundedHour >= hour) return;
-    // Rows that were read before the last hour may show the funding of the hours in between.
+    // If the recorded rows are from before the last full hour, the answer may show only the funding
+    // of earlier hours.
     const isShown = fundedHour === hour - 1 && (booking === 'all' || booking === 'some');
     if (isShown && this.#bookedHour < hour) {
       this.#bookedHour = hour;
@@ -123,12 +131,15 @@ function hourOf(time: number): number {
   return Math.floor(time / HOUR_MS);
 }
 
-/** The last hour whose funding the account's rows include. */
+/** Returns the last hour whose funding the account's rows include. */
 function fundedHourOf({ fundedHour, readTime }: Funded): number {
   return Math.max(fundedHour, hourOf(readTime - BOOKED_MS));
 }
 
-/** Whether an hour's funding may have been booked after the first time and until the second. */
+/**
+ * Returns true if the funding of an hour may have been booked after the first time and until the
+ * second time.
+ */
 export function isFundingBetween(first: number, second: number): boolean {
   return hourOf(first - BOOKED_MS) < hourOf(second);
 }

@@ -1,4 +1,4 @@
-/** Reads followed items and records them; returns the outcome for waiting clients. */
+/** Reads followed items, records them, and returns the outcome to waiting clients. */
 
 import type { WireEvent } from '../../../events/event.ts';
 import { accountTime } from '../../../state/partial-ledger.ts';
@@ -25,7 +25,10 @@ import { isFundingBetween } from './funding-hours.ts';
 import { recordedTime } from './restored-items.ts';
 import { describeItem, type Watched, type WatchList } from './watch-list.ts';
 
-/** How long an answer that is not recorded is reused, if less than half of the budget is left. */
+/**
+ * The time for which an answer that is not recorded is reused, if less than half of the budget is
+ * left.
+ */
 const SHORTAGE_SHARED_MS = 15_000;
 const SHORTAGE_SHARE = 0.5;
 const OLDER = 'the answer is older than one that the exchange has given before';
@@ -41,7 +44,9 @@ export interface ItemReaderOptions {
   readonly audit: FollowAudit;
   readonly clock: Clock;
   readonly budget: { readonly limit: number; readonly left: number };
-  /** How long an answer that is not recorded is reused for other clients, in milliseconds. */
+  /**
+   * The time for which an answer that is not recorded is reused for other clients, in milliseconds.
+   */
   readonly sharedMs: number;
 }
 
@@ -60,7 +65,10 @@ export class ItemReader {
     this.#options = options;
   }
 
-  /** The upstream's answer, if an answer that is not recorded was read within `maxAgeMs`. */
+  /**
+   * Returns the upstream's answer if it was read within `maxAgeMs` and could not be recorded;
+   * otherwise returns undefined.
+   */
   findShared(watched: Watched, maxAgeMs = Number.POSITIVE_INFINITY): ItemOutcome | undefined {
     const shared = this.#shared.get(watched.key);
     if (shared === undefined) return undefined;
@@ -89,7 +97,7 @@ export class ItemReader {
     }
   }
 
-  /** Logs one line for all items that fail for the same reason. */
+  /** Logs one line for all items that are not read for the same reason. */
   #logFailure({ item }: Watched, error: Error): void {
     const { audit } = this.#options;
     if (!(error instanceof UpstreamError)) audit.warn(`a bug: ${error.stack}`);
@@ -100,7 +108,7 @@ export class ItemReader {
     const { accounts } = this.#options;
     const { readTime: timeBefore } = watched;
     let result = await accounts.read(watched, ask);
-    // If there are several servers behind one address, one may be a moment behind the others.
+    // If one address has several servers, one server may be slightly behind the others.
     if (isOlder(result, watched) && ask.priority === 'asked') {
       result = await accounts.read(watched, ask);
     }
@@ -136,7 +144,7 @@ export class ItemReader {
     return isShort ? Math.max(sharedMs, SHORTAGE_SHARED_MS) : sharedMs;
   }
 
-  /** Never rejects: nobody waits for the promise. */
+  /** Never rejects, because no caller waits for the promise. */
   async recordPushed(watched: Watched, rows: AccountRows): Promise<void> {
     try {
       if (rows.time < watched.readTime) this.#dropOlder(watched, rows);
@@ -147,8 +155,9 @@ export class ItemReader {
   }
 
   /**
-   * The waiting client does not get the rows that were in the ledger before, as if they had just
-   * been read. It only gets rows that another read has recorded in the meantime.
+   * Ignores an answer that is older than the recorded rows. The waiting client must not get these
+   * rows as if they had just been read. It gets rows of the ledger only if another read has
+   * recorded them in the meantime.
    */
   #dropOlder(watched: Watched, { time }: AccountRows, timeBefore?: number): ItemOutcome {
     const { ledger, watchList, audit } = this.#options;
@@ -181,7 +190,8 @@ export class ItemReader {
   }
 
   /**
-   * Another read of the account may have found in the meantime that the account cannot be recorded.
+   * Returns the recorded outcome, unless another read has found in the meantime that the account
+   * cannot be recorded.
    */
   #describeRecorded(watched: Watched, height: number): ItemOutcome {
     if (recordedTime(this.#options.ledger, watched) > 0) return { outcome: 'recorded', height };
@@ -193,7 +203,7 @@ export class ItemReader {
   async #readDelegations(watched: Watched, ask: AskOptions): Promise<ItemOutcome> {
     const { delegations, pending, time, watchList } = this.#options;
     // An answer has no time. It is at least as new as the latest time that was known before the
-    // question.
+    // question was sent.
     const { latest } = time;
     const result = await delegations.read(watched, ask);
     if (result.kind === 'failed') return this.#fail(watched, result.reason);
@@ -203,7 +213,7 @@ export class ItemReader {
     return { outcome: 'recorded', height: recorded.height };
   }
 
-  /** The upstream has answered, but the answer cannot be recorded. */
+  /** Returns the outcome of an answer that cannot be recorded. */
   #fail(watched: Watched, reason: string): ItemOutcome {
     const { watchList, audit } = this.#options;
     watchList.noteFailed(watched);
@@ -215,7 +225,7 @@ export class ItemReader {
   #noteSurprises(watched: Watched, rows: AccountRows): void {
     const { ledger, audit } = this.#options;
     const { readTime, tradeTime, address, item } = watched;
-    // A trade may change every field.
+    // After a trade, a change of any field is expected.
     if (readTime === 0 || tradeTime > readTime) return;
     const isFunded = isFundingBetween(readTime, rows.time);
     const unexplained = findDifferences(ledger, address, rows).filter(
@@ -226,7 +236,8 @@ export class ItemReader {
 }
 
 /**
- * The event that marks the ledger's rows as outdated: time 0 says that the rows were never read.
+ * Returns the event that marks the ledger's rows as outdated. Its time 0 means that the rows were
+ * never read.
  */
 function describeOutdated(ledger: StateView, { item, address }: Watched): WireEvent[] {
   if (item.kind !== 'account') return [];

@@ -1,6 +1,7 @@
 /**
- * Reads the modes of accounts, `userAbstraction`. The question costs ten times as much as the
- * account, so an answer is trusted for hours, unless the account's figures contradict it.
+ * Reads the modes of accounts with the question `userAbstraction`. This question costs ten times as
+ * much as the question for the account. So an answer is trusted for hours, unless the account's
+ * figures contradict it.
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
@@ -14,13 +15,13 @@ import { readMode } from '../../dialect/spot-answer.ts';
 export interface ModeReaderOptions {
   readonly upstream: QuestionAsker;
   readonly clock: Clock;
-  /** Called with each mode that the upstream has answered. */
+  /** Called with each mode that the upstream answers. */
   learned(user: string, mode: string): void;
 }
 
 export interface ModeLookup {
   readonly user: string;
-  /** The known mode does not explain the account. */
+  /** True if the known mode does not explain the figures of the account. */
   readonly isDoubted: boolean;
 }
 
@@ -28,7 +29,7 @@ interface KnownMode {
   /** Undefined if the upstream did not answer, or does not know the question. */
   mode: string | undefined;
   askedMs: number;
-  /** How often in a row the mode was asked again because of a doubt. */
+  /** The number of times in a row that the mode was asked again because of a doubt. */
   doubts: number;
   failures: number;
   failure: UpstreamError | undefined;
@@ -37,20 +38,25 @@ interface KnownMode {
 const USERS_MAX = 20_000;
 const TRUSTED_MS = 6 * 3_600_000;
 /**
- * After this time, a mode that does not explain the account is asked again. The time doubles with
- * each try, up to the maximum.
+ * The time after which a mode is asked again if it does not explain the account's figures. The time
+ * doubles with each try, up to the maximum.
  */
 const DOUBTED = { firstMs: 15_000, maxMs: 600_000 };
-/** The same after a failed question. */
+/** The time after which the question is asked again if it failed. */
 const FAILED = { firstMs: 1_000, maxMs: 60_000 };
-/** The same for all accounts, if the upstream seems not to know the question. */
+/**
+ * The time for which no account's mode is asked, if the upstream seems not to know the question.
+ */
 const UNKNOWN = { firstMs: 1_000, maxMs: 600_000 };
 
 export class ModeReader {
   readonly #options: ModeReaderOptions;
-  /** By user, the longest unused first. */
+  /** The modes by user; the user whose mode was not used for the longest time is first. */
   readonly #modes = new Map<string, KnownMode>();
-  /** Whether the upstream has ever answered the question. If so, a refusal has another reason. */
+  /**
+   * True if the upstream has ever answered the question. Then a refusal has another reason than an
+   * unknown question.
+   */
   #isSupported = false;
   #refusals = 0;
   #refusedUntilMs = Number.NEGATIVE_INFINITY;
@@ -59,14 +65,15 @@ export class ModeReader {
     this.#options = options;
   }
 
-  /** The mode, if it is known without a question. */
+  /** Returns the mode if it is known without a question; otherwise returns undefined. */
   peek(user: string): string | undefined {
     return this.#modes.get(user)?.mode;
   }
 
   /**
-   * Undefined if the upstream does not know the question. Rejects with an UpstreamError if the
-   * upstream does not answer, and for a short time afterwards.
+   * Returns the mode; returns undefined if the upstream does not know the question. Rejects with an
+   * UpstreamError if the upstream does not answer. For a short time afterwards, rejects without
+   * another question.
    */
   async find(question: ModeLookup, ask: AskOptions): Promise<string | undefined> {
     const { user, isDoubted } = question;
@@ -82,7 +89,7 @@ export class ModeReader {
     return known.mode;
   }
 
-  /** The figures of the account agree with its mode. */
+  /** Notes that the figures of the account agree with its mode. */
   confirm(user: string): void {
     const known = this.#modes.get(user);
     if (known !== undefined) known.doubts = 0;
@@ -134,7 +141,7 @@ export class ModeReader {
   }
 }
 
-/** How long the last answer or failure remains valid. */
+/** Returns the time for which the last answer or failure is valid. */
 function restMsOf({ mode, failures, doubts }: KnownMode, isDoubted: boolean): number {
   if (failures > 0) return backoffMs(failures, FAILED);
   if (mode === undefined) return 0;

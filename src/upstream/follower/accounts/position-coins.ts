@@ -1,4 +1,4 @@
-/** The coins in which a watched account has positions in the ledger. */
+/** Finds the coins in which a followed account has positions in the ledger. */
 
 import { findAccount } from '../../../state/accounts.ts';
 import type { StateView } from '../../../state/state.ts';

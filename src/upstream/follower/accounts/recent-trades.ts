@@ -1,15 +1,15 @@
 /**
- * Recent trades of accounts that are not followed. If such an account is followed later, its first
- * answer may be older than the last trade message that named it.
+ * Remembers recent trades of accounts that are not followed. If a client asks for such an account
+ * soon afterwards, the first answer about the account may be older than the trade.
  */
 
 /** Trades are remembered for at least this time, and for at most twice this time. */
 const RECENT_MS = 5_000;
-/** Maximum number of accounts that are remembered at a time. */
+/** The maximum number of accounts that are remembered in one period. */
 const ACCOUNTS_MAX = 20_000;
 
 export class RecentTrades {
-  /** By account key: the time of the last trade, by the exchange's clock. */
+  /** The time of the account's last trade, by account key and by the exchange's clock. */
   #times = new Map<string, number>();
   #timesBefore: ReadonlyMap<string, number> = new Map();
   #sinceMs = Number.NEGATIVE_INFINITY;
@@ -20,7 +20,7 @@ export class RecentTrades {
     this.#times.set(key, Math.max(time, this.#times.get(key) ?? 0));
   }
 
-  /** 0 if the account has not traded recently. */
+  /** Returns the time of the last trade; returns 0 if the account has not traded recently. */
   timeOf(key: string, nowMs: number): number {
     this.#forget(nowMs);
     return Math.max(this.#times.get(key) ?? 0, this.#timesBefore.get(key) ?? 0);

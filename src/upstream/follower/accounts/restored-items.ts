@@ -1,4 +1,4 @@
-/** The items of a ledger that were read not long before its last block. */
+/** Finds the items of a ledger that were read shortly before its last block. */
 
 import { formatAddress } from '../../../exact/address.ts';
 import { FIRST_ACCOUNT } from '../../../state/addresses.ts';
@@ -25,7 +25,10 @@ export function* findRecentItems(ledger: StateView, ageMsMax: number): Generator
   }
 }
 
-/** When the item in the ledger was read, by the exchange's clock; 0 if never. */
+/**
+ * Returns the time at which the ledger's version of the item was read, by the exchange's clock;
+ * returns 0 if the item was never read.
+ */
 export function recordedTime(ledger: StateView, { item, address }: Watched): number {
   if (item.kind === 'delegations') return delegationsTime(ledger, address);
   const dexIndex = ledger.markets.findDex(item.dex);

@@ -1,6 +1,7 @@
 /**
  * The followed items: accounts and lists of delegations that clients have asked for. The list knows
- * when each item was last read and asked for, and so which items are due to be read again, and why.
+ * when each item was last read and when a client last asked for it. So it knows which items are due
+ * to be read again, and why.
  */
 
 import type { Address } from '../../../exact/address.ts';
@@ -12,31 +13,37 @@ import { FundingHours } from './funding-hours.ts';
 import { RecentTrades } from './recent-trades.ts';
 
 /**
- * The trades of a taker arrive one by one. After this delay, the account is read once for all of
- * them.
+ * The delay between a trade and the read of its account. An order can cause several trades in a
+ * row, and the account is read once for all of them.
  */
 const TRADE_DELAY_MS = 150;
-/** An account that trades all the time is not read more often than this. */
+/** The minimum time between two reads of an account, even if the account trades all the time. */
 const READ_INTERVAL_MS = 1_000;
-/** Maximum number of tries within the age at which an item is due. */
+/** The maximum number of tries during the time after which an item is due again. */
 const SWEEP_TRIES = 4;
 /**
- * Unified accounts are read this many times as often: the exchange moves their cash without a
- * message.
+ * Unified accounts are read more often by this factor, because the exchange moves their cash
+ * without a message.
  */
 const UNIFIED_SWEEPS = 4;
 /** The age at which an account is read again if the push connection does not deliver its trades. */
 const UNSEEN_SWEEP_MS = 1_000;
-/** A list of delegations costs ten times as much as an account, and changes rarely. */
+/**
+ * Delegations are read less often by this factor: a list costs ten times as much as an account, and
+ * changes rarely.
+ */
 const DELEGATIONS_SWEEP_FACTOR = 10;
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
-/** Half-life of the interest in an item. */
+/** The time after which the interest in an item has fallen to half. */
 const INTEREST_HALVES_MS = 300_000;
-/** A subscribed user stays subscribed until another user is asked for clearly more often. */
+/**
+ * The interest in a subscribed user is multiplied by this factor. So the user stays subscribed
+ * until clients ask for another user clearly more often.
+ */
 const SUBSCRIBED_BONUS = 1.5;
 /**
- * After more failures in a row, the follower's health does not depend on the account. The age of
- * its data is in its Account-Time.
+ * After more failures than this in a row, the follower's health no longer depends on the account.
+ * Clients can see the age of the account's data in the Account-Time header.
  */
 const WAITED_FAILURES_MAX = 5;
 
@@ -46,39 +53,47 @@ export interface Watched {
   readonly address: Address;
   /** When a client last asked for the item, by our clock. */
   askedMs: number;
-  /** When the item was last read, by the exchange's clock; 0 if never. */
+  /** When the item was last read, by the exchange's clock; 0 if it was never read. */
   readTime: number;
   hasPositions: boolean;
-  /** The coins of its positions when it was last recorded. */
+  /** The coins of the account's positions when the account was last recorded. */
   coins: readonly string[];
-  /** A spot balance backs the account. */
+  /** True if a spot balance backs the account. */
   isUnified: boolean;
   /**
-   * The prices of the positions do not show this balance, so the balance is read with each read of
-   * the account.
+   * True if the liquidation prices of the positions do not show the spot balance. Then the balance
+   * is read with each read of the account.
    */
   needsSpot: boolean;
-  /** The last answer could not be recorded: our rules do not reproduce it. */
+  /** True if the last answer could not be recorded because our rules do not reproduce it. */
   isUnrecorded: boolean;
-  /** An answer from this time on includes all trades that we know of. */
+  /** An answer of this time or later includes all trades that we know of. */
   tradeTime: number;
-  /** When the first trade arrived that no answer includes yet, by our clock. */
+  /**
+   * When the first trade arrived that no answer includes yet, by our clock; undefined if there is
+   * none.
+   */
   tradeMs: number | undefined;
-  /** An answer from this time on includes all trades that may have been missed. */
+  /** An answer of this time or later includes all trades that may have been missed. */
   missedTime: number;
-  /** Since when an answer that includes the missed trades is outstanding, by our clock. */
+  /**
+   * When the follower noticed that trades may have been missed, by our clock; undefined if an
+   * answer includes them.
+   */
   missedMs: number | undefined;
   /** The last hour whose funding the account's rows include. */
   fundedHour: number;
   /** When the last read started, by our clock. */
   triedMs: number;
-  /** Why the item is being read now, if it was due. */
+  /** The reason of the read that is in progress; undefined if no due read is in progress. */
   readReason: DueReason | undefined;
   failures: number;
   interest: number;
 }
 
-/** `missed`: a trade of the account may have been missed. */
+/**
+ * The reason why an item is due. `missed` means that a trade of the account may have been missed.
+ */
 export type DueReason = Extract<Priority, 'trade' | 'hour' | 'sweep'> | 'missed';
 
 export interface Due {
@@ -86,7 +101,7 @@ export interface Due {
   readonly reason: DueReason;
 }
 
-/** Two clocks: ours, and the estimate of the exchange's. */
+/** The time by our clock, and by the estimate of the exchange's clock. */
 export interface Now {
   readonly ms: number;
   readonly exchange: number;
@@ -102,18 +117,18 @@ export function keyOf(item: FollowedItem): string {
   return item.kind === 'account' ? `${item.user}/${item.dex}` : item.user;
 }
 
-/** For the log. */
+/** Returns the name of the item in the log. */
 export function describeItem(item: FollowedItem): string {
   if (item.kind === 'delegations') return `delegations of ${item.user}`;
   return item.dex === '' ? `account ${item.user}` : `account ${item.user} on ${item.dex}`;
 }
 
-/** In the order in which items are read. */
+/** The reasons in the order in which items are read. */
 const REASONS: readonly DueReason[] = ['trade', 'missed', 'hour', 'sweep'];
 
 export class WatchList {
   readonly #options: WatchOptions;
-  /** By key, in the order in which they were last asked for. */
+  /** The items by key. The item that clients have not asked for for the longest time is first. */
   readonly #watched = new Map<string, Watched>();
   readonly #funding = new FundingHours();
   readonly #recentTrades = new RecentTrades();
@@ -140,8 +155,8 @@ export class WatchList {
   }
 
   /**
-   * Follows the item from now on. If the list is full, the item that was asked for longest ago is
-   * dropped.
+   * Follows the item from now on. If the list is full, the item that clients have not asked for for
+   * the longest time is dropped.
    */
   add(item: FollowedItem, address: Address, nowMs: number): Watched {
     const key = keyOf(item);
@@ -183,11 +198,14 @@ export class WatchList {
   noteAsked(watched: Watched, count: number, nowMs: number): void {
     watched.interest = interestAt(watched, nowMs) + count;
     watched.askedMs = nowMs;
-    // The item moves to the end of the order, unless it was dropped.
+    // The item becomes the last in the order, unless it was dropped.
     if (this.#watched.delete(watched.key)) this.#watched.set(watched.key, watched);
   }
 
-  /** Notes a trade. True if the account is followed and the trade is newer than its last read. */
+  /**
+   * Notes a trade. Returns true if the account is followed and the trade is newer than the
+   * account's last read.
+   */
   noteTrade(user: string, dex: string, time: number, nowMs: number): boolean {
     const key = keyOf({ kind: 'account', user, dex });
     const watched = this.#watched.get(key);
@@ -198,7 +216,7 @@ export class WatchList {
     return true;
   }
 
-  /** Notes that trades of accounts on the dex may have been missed until this time. */
+  /** Notes that trades of accounts on the dex may have been missed up to this time. */
   noteMissed(dex: string, time: number, nowMs: number): void {
     for (const watched of this.#watched.values()) {
       const isMissed = watched.item.kind === 'account' && watched.item.dex === dex;
@@ -210,7 +228,7 @@ export class WatchList {
 
   /**
    * Sets the dexes whose trades are not received. Accounts on these dexes are read repeatedly,
-   * since no message reports their trades.
+   * because no message reports their trades.
    */
   setUnseenDexes(dexes: ReadonlySet<string>): void {
     this.#unseenDexes = dexes;
@@ -228,14 +246,17 @@ export class WatchList {
     return this.#unseenCoins.size > 0 && coins.some((coin) => this.#unseenCoins.has(coin));
   }
 
-  /** An account was read; `booking` says whether the answer shows the funding of the hour. */
+  /**
+   * Notes that an account was read. `booking` says whether the answer shows the funding of the
+   * hour.
+   */
   noteFunding(watched: Watched, time: number, booking: Booking, nowMs: number): void {
     this.#funding.note(watched, { time, booking }, nowMs);
   }
 
   /**
-   * Number of accounts that have changed, or may have changed, more than `waitMs` ago and were not
-   * read since.
+   * Returns the number of accounts that have changed, or may have changed, more than `waitMs` ago
+   * and were not read after the change.
    */
   countWaiting(now: Now, waitMs: number): number {
     const isLate = (sinceMs: number | undefined) =>
@@ -252,7 +273,7 @@ export class WatchList {
     return count;
   }
 
-  /** An answer of this time was recorded, or is equal to the recorded rows. */
+  /** Notes that an answer of this time was recorded, or is equal to the recorded rows. */
   noteRead(watched: Watched, time: number): void {
     watched.readTime = Math.max(watched.readTime, time);
     watched.failures = 0;
@@ -265,12 +286,18 @@ export class WatchList {
     watched.failures++;
   }
 
-  /** Drops an item that could never be read. If a client asks for it again, it is added again. */
+  /**
+   * Drops an item that was never read successfully. If a client asks for it again, it is added
+   * again.
+   */
   dropUnread({ key, readTime, isUnrecorded }: Watched): void {
     if (readTime === 0 && !isUnrecorded) this.#watched.delete(key);
   }
 
-  /** Drops items that no client has asked for within `forgetMs`, and items that cannot be read. */
+  /**
+   * Drops items that no client has asked for within `forgetMs`, and items that the upstream does
+   * not have.
+   */
   forget(nowMs: number, isReadable: (item: FollowedItem) => boolean): void {
     for (const { key, item, askedMs, readReason } of this.#watched.values()) {
       const isBeingRead = readReason !== undefined;
@@ -280,8 +307,8 @@ export class WatchList {
   }
 
   /**
-   * At most `count` due items: the most urgent reason first, and for one reason the oldest item
-   * first.
+   * Returns at most `count` due items: the items with the most urgent reason first, and for the
+   * same reason the oldest item first.
    */
   findDue(now: Now, count: number): Due[] {
     const due: Due[] = [];
@@ -304,12 +331,12 @@ export class WatchList {
     if (tradeMs !== undefined && now.ms >= tradeMs + TRADE_DELAY_MS) return 'trade';
     if (missedMs !== undefined && now.exchange >= watched.missedTime) return 'missed';
     if (this.#funding.isDue(watched, now)) return 'hour';
-    // A server that stalls gives old answers: asking more often does not help.
+    // A server that stalls gives old answers, so it does not help to ask more often.
     if (restMs < sweepMs / SWEEP_TRIES) return undefined;
     return now.exchange - readTime >= sweepMs ? 'sweep' : undefined;
   }
 
-  /** The age at which an item is read again. */
+  /** Returns the age at which an item is read again. */
   sweepMsOf(watched: Watched): number {
     const { item, isUnified } = watched;
     const { sweepMs } = this.#options;
@@ -320,8 +347,8 @@ export class WatchList {
   }
 
   /**
-   * The users that clients ask for most; they are subscribed to. Users whose pushed state is not
-   * enough to record them are left out.
+   * Returns the users that clients ask for most often; the follower subscribes to them. Leaves out
+   * users whose pushed states are not enough to record their accounts.
    */
   chooseUsers(count: number, nowMs: number): readonly string[] {
     const interests = new Map<string, number>();
@@ -341,8 +368,8 @@ export class WatchList {
 }
 
 /**
- * Inserts in order, and keeps the `count` most urgent. This is faster than sorting all, since few
- * of many are needed.
+ * Inserts an item in order, and keeps only the `count` most urgent items. This is faster than to
+ * sort all items, because only few of many items are needed.
  */
 function insertDue(due: Due[], added: Due, count: number): void {
   let index = due.length;
@@ -355,7 +382,8 @@ function insertDue(due: Due[], added: Due, count: number): void {
 function isMoreUrgent(first: Due, second: Due): boolean {
   if (first.reason !== second.reason) return isMoreUrgentThan(first.reason, second.reason);
   const [one, other] = [first.watched, second.watched];
-  // Of the accounts that may have traded, those with positions are more likely to have traded.
+  // Among the accounts that may have traded, accounts with positions are more likely to have
+  // traded.
   const isByPositions = first.reason === 'missed' && one.hasPositions !== other.hasPositions;
   return isByPositions ? one.hasPositions : one.readTime < other.readTime;
 }
@@ -364,7 +392,7 @@ function isMoreUrgentThan(reason: DueReason, other: DueReason | undefined): bool
   return other === undefined || REASONS.indexOf(reason) < REASONS.indexOf(other);
 }
 
-/** A failed item is tried again after longer and longer delays. */
+/** Returns when an item may be read again. After each failure in a row, the delay is longer. */
 function retryAtMs({ failures, triedMs }: Watched): number {
   if (failures === 0) return Number.NEGATIVE_INFINITY;
   return triedMs + backoffMs(failures, RETRY);

@@ -17,8 +17,8 @@ export class BlockLine {
   }
 
   /**
-   * Adds all of the events or none. `full`: the line has no room for them. `too_large`: even an
-   * empty line would have no room.
+   * Adds all events or none. Returns `full` if the line has no room for the events, and `too_large`
+   * if even an empty line has no room for them.
    */
   add(events: readonly WireEvent[]): 'added' | 'full' | 'too_large' {
     const texts = events.map((event) => JSON.stringify(event));

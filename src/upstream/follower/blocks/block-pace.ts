@@ -16,12 +16,12 @@ export class BlockPace {
     this.#intervalMs = intervalMs;
   }
 
-  /** Checks again whether there is something to write. */
+  /** Makes `untilDue` check again whether there is something to write. */
   wake(): void {
     this.#wake();
   }
 
-  /** Allows no block until the interval, or a longer pause, is over. */
+  /** Allows no block for the time of the interval, or for a longer time. */
   pause(pauseMs = this.#intervalMs): void {
     this.#nextMs = this.#clock.nowMs() + pauseMs;
   }

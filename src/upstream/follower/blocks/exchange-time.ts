@@ -1,24 +1,26 @@
 /**
- * The exchange's time, from the times in its answers and trades. A block has the latest of these
- * times, never this machine's time. Ages are measured against an estimate of the exchange's present
- * time.
+ * The exchange's time, as the exchange reports it in answers and trades. A block has the latest of
+ * these times, never the time of this machine. Ages are measured against an estimate of the
+ * exchange's present time.
  *
- * Time never goes back, so one wrong time in the future would make all later times look old. A time
- * that is ahead of the estimate is trusted only if the heartbeat also receives such a time, twice
- * in a row. So no single account can make the time jump. With `--ahead-max 0` every time is
- * trusted.
+ * The latest time never goes back, so one wrong time in the future would make all later times look
+ * old. A time that is far ahead of the estimate is trusted only if the heartbeat receives such a
+ * time twice in a row. So the answer about a single account cannot make the time jump. With
+ * `--ahead-max 0`, every time is trusted.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
 
-/** Maximum difference of a time ahead of the estimate. */
+/** The maximum difference between a trusted time and an earlier estimate. */
 const AHEAD_MS_MAX = 10_000;
-/** How long a sample is used for the estimate. */
+/**
+ * The length of a period. A sample is used for the estimate in its period and in the next period.
+ */
 const SAMPLE_MS = 60_000;
 
 export interface ExchangeTimeOptions {
   readonly clock: Clock;
-  /** Maximum time ahead of this machine's clock, as for blocks; 0 for no limit. */
+  /** The maximum time ahead of this machine's clock, as for blocks; 0 for no limit. */
   readonly aheadMsMax: number;
   /** This machine's clock, in milliseconds since 1970. */
   wallMs(): number;
@@ -28,38 +30,44 @@ export class ExchangeTime {
   readonly #options: ExchangeTimeOptions;
   #latest = 0;
   #notedMs: number | undefined;
-  /** The largest difference to our clock, in the current period and in the previous period. */
+  /**
+   * The largest difference between the exchange's time and our clock, in the current period and in
+   * the previous period.
+   */
   #offset: number | undefined;
   #offsetBefore: number | undefined;
   #periodMs = 0;
   /**
-   * A time that the heartbeat received and that is too far ahead to be trusted without
+   * A time that the heartbeat received, and that is too far ahead to be trusted without
    * confirmation.
    */
   #unconfirmed: number | undefined;
-  /** Why the heartbeat received no time, since the last trusted time. */
+  /** The reason why the heartbeat received no time; undefined after a trusted time. */
   #failure: string | undefined;
 
   constructor(options: ExchangeTimeOptions) {
     this.#options = options;
   }
 
-  /** The latest trusted time; 0 before the first. */
+  /** The latest trusted time; 0 before the first trusted time. */
   get latest(): number {
     return this.#latest;
   }
 
-  /** Age of the last trusted message with a time; undefined before the first. */
+  /** The time since the last message with a trusted time; undefined before the first. */
   get quietMs(): number | undefined {
     return this.#notedMs === undefined ? undefined : this.#options.clock.nowMs() - this.#notedMs;
   }
 
-  /** Whether a received time can be checked. */
+  /** True if received times can be checked. */
   get isKnown(): boolean {
     return this.#options.aheadMsMax === 0 || this.now !== undefined;
   }
 
-  /** Why the time is not known, if a question for the time failed. */
+  /**
+   * The reason why the exchange's time is not known, if a question for the time failed; otherwise
+   * undefined.
+   */
   get failure(): string | undefined {
     return this.#failure;
   }
@@ -69,8 +77,8 @@ export class ExchangeTime {
   }
 
   /**
-   * The exchange's present time in whole milliseconds, if its clock runs as fast as ours; undefined
-   * before the first time.
+   * The estimate of the exchange's present time, in whole milliseconds; undefined before the first
+   * time. The estimate assumes that the exchange's clock runs as fast as our clock.
    */
   get now(): number | undefined {
     const offset = this.#largestOffset;
@@ -78,13 +86,14 @@ export class ExchangeTime {
   }
 
   /**
-   * Takes a time that was just received. Returns why it is not trusted; undefined if it is trusted.
+   * Takes a received time. Returns the reason why the time is not trusted; returns undefined if it
+   * is trusted.
    */
   note(time: number): string | undefined {
     return this.#findFault(time) ?? this.#believe(time);
   }
 
-  /** As `note`, for a time that the heartbeat has asked for. */
+  /** Does the same as `note`, for a time that the heartbeat has asked for. */
   noteAsked(time: number): string | undefined {
     const fault = this.#findFault(time);
     const before = this.#unconfirmed;

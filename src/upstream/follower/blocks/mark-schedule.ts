@@ -1,8 +1,8 @@
 /**
- * The latest marks, and which of them the next block records. Marks of markets in which a followed
- * account has a position are recorded as they arrive. Each other mark is recorded once in an
- * interval: recorded as they arrive, these marks would be most of a ledger, although no account
- * depends on them.
+ * Stores the latest marks, and chooses the marks that the next block records. If a followed account
+ * has a position in a market, each mark of the market is recorded when it arrives. Every other mark
+ * is recorded once in an interval: if it were recorded with each change, other marks would be most
+ * of a ledger, although no account depends on them.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
@@ -10,8 +10,8 @@ import type { Prices } from '../../dialect/mark-answers.ts';
 
 export interface MarkScheduleOptions {
   /**
-   * Interval at which a mark of a market without a position is recorded; 0 to record each mark as
-   * it arrives.
+   * The interval at which a mark of a market without a position is recorded; 0 to record each mark
+   * when it arrives.
    */
   readonly everyMs: number;
   readonly clock: Clock;
@@ -25,18 +25,21 @@ export class MarkSchedule {
   /** True if a mark has arrived that must be recorded at once. */
   #isNew = false;
   /**
-   * All coins, in the order of their turns. Each block records the marks of some coins: many marks
+   * All coins, in the order of their turns. Each block records the marks of a few coins: many marks
    * at once would fill whole pages of the database.
    */
   readonly #coins: string[] = [];
   #place = 0;
-  /** Turns until this time have been taken. */
+  /** All turns up to this time have been used. */
   #turnMs = Number.NEGATIVE_INFINITY;
-  /** Number of coins that take a turn in the block of the last `select`. */
+  /** The number of coins whose turn is used in the block of the last `select`. */
   #selectedTurns = 0;
   /** The coins in the block of the last `select`. */
   #selected: Iterable<string> = [];
-  /** By coin: when its latest mark was last recorded, or was found in the ledger. */
+  /**
+   * By coin: the last time at which the ledger had the coin's latest mark, because a block recorded
+   * the mark or because the mark was unchanged.
+   */
   readonly #recordedMs = new Map<string, number>();
 
   constructor(options: MarkScheduleOptions) {
@@ -47,7 +50,7 @@ export class MarkSchedule {
     return this.#latest;
   }
 
-  /** True if one of the marks is the first of its market. */
+  /** Stores the marks. Returns true if one of them is the first mark of its market. */
   set(prices: Prices): boolean {
     let isAnyFirst = false;
     for (const [coin, price] of prices) {
@@ -69,8 +72,8 @@ export class MarkSchedule {
   }
 
   /**
-   * Adds coins of further positions. Their latest marks may not be in the ledger, so the next block
-   * records them.
+   * Adds the coins of more positions. The ledger may not have their latest marks, so the next block
+   * records these marks.
    */
   addPositionCoins(coins: Iterable<string>): void {
     for (const coin of coins) {
@@ -81,8 +84,8 @@ export class MarkSchedule {
   }
 
   /**
-   * For how long the ledger has not had the latest mark of a market without a position, at most;
-   * undefined if there is no such market.
+   * The longest time for which the ledger may not have the latest mark of a market without a
+   * position; undefined if there is no such market.
    */
   get othersMs(): number | undefined {
     const recordedMs = this.#coins
@@ -92,14 +95,14 @@ export class MarkSchedule {
     return this.#options.clock.nowMs() - Math.min(...recordedMs);
   }
 
-  /** Whether marks need a block now. Marks that take turns wait for the next block. */
+  /** True if a mark needs a block now. Marks that are recorded in turns wait for the next block. */
   get isDue(): boolean {
     return this.#isNew;
   }
 
   /**
-   * The marks that a block records now, including marks of coins whose positions the same block
-   * opens.
+   * Returns the marks that a block records now. They include the marks of coins whose positions are
+   * opened in the same block.
    */
   select(opened: ReadonlySet<string>): Prices {
     const selected = this.#select(opened);
@@ -139,7 +142,7 @@ export class MarkSchedule {
     this.#place = length === 0 ? 0 : (this.#place + turns) % length;
   }
 
-  /** Notes that a block was refused: its marks are due again. */
+  /** Notes that a block was refused. Its marks must be recorded again. */
   noteRefused(): void {
     this.#isNew = true;
     this.#turnMs = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * Changes that were received from the upstream and are not in the ledger yet: markets, the latest
- * marks, accounts, delegations, the auction. A block takes what differs from the ledger at that
- * moment.
+ * Stores the changes that were received from the upstream and are not in the ledger yet: markets,
+ * the latest marks, accounts, delegations, and the auction. A block contains the changes that
+ * differ from the ledger when the block is written.
  */
 
 import type { WireEvent } from '../../../events/event.ts';
@@ -18,18 +18,21 @@ import {
 import { BlockLine } from './block-line.ts';
 import { MarkSchedule } from './mark-schedule.ts';
 
-/** If no block was written for this time, a block is written only for its time. */
+/** If no block was written for this long, a block without events is written to record the time. */
 const TIME_STEP_MS = 1_000;
 /**
- * Maximum number of prices in one event. Such an event is well below the maximum length of a line.
+ * The maximum number of prices in one event. The event is then much shorter than the maximum length
+ * of a line.
  */
 const PRICES_MAX = 500;
-/** How long the new markets of a dex wait for a first price. */
+/** The time for which the new markets of a dex wait for a first price. */
 const UNPRICED_MS_MAX = 3_000;
-/** Maximum number of refused events that are remembered, so that they are not tried again. */
+/**
+ * The maximum number of refused events that are remembered. A remembered event is not tried again.
+ */
 const REFUSED_MAX = 1_000;
 
-/** The height at which the change is in the ledger, or why the change was refused. */
+/** The height from which the ledger has the change, or the reason why the change was refused. */
 export type RecordOutcome = { readonly height: number } | { readonly refusal: string };
 
 const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
@@ -37,14 +40,20 @@ const CLOSED: RecordOutcome = { refusal: 'the follower stops' };
 /** Events that are recorded together or not at all. */
 interface Unit {
   readonly events: readonly WireEvent[];
-  /** Undefined for events that are derived again for each block. */
+  /**
+   * The change that the events come from; undefined for events that are computed again for each
+   * block.
+   */
   readonly pending?: Pending;
 }
 
 /** The latest version of a change, and the callers that wait until it is recorded. */
 interface Pending {
   readonly key: string;
-  /** The events that bring the ledger up to the change; none if the ledger is already there. */
+  /**
+   * Returns the events that add the change to the ledger; returns none if the ledger already has
+   * it.
+   */
   describe(ledger: StateView): readonly WireEvent[];
   readonly waiting: ((outcome: RecordOutcome) => void)[];
 }
@@ -54,8 +63,8 @@ export interface TakenBlock {
   /** The caller calls this when the ledger's state has the block. */
   applied(height: number): void;
   /**
-   * The caller calls this if the block does not apply. Returns the name of the dropped change;
-   * undefined if the whole block failed.
+   * The caller calls this if the block is refused. Returns the name of the change that is dropped;
+   * returns undefined if no single change caused the refusal.
    */
   refused(error: BlockError): string | undefined;
 }
@@ -64,8 +73,8 @@ export interface PendingChangesOptions {
   /** Maximum size of a block's line. */
   readonly lineBytesMax: number;
   /**
-   * Interval at which marks of markets without a position are recorded; 0 to record each mark as it
-   * arrives.
+   * The interval at which marks of markets without a position are recorded; 0 to record each mark
+   * when it arrives.
    */
   readonly marksEveryMs: number;
   readonly clock: Clock;
@@ -76,7 +85,7 @@ export class PendingChanges {
   readonly #pending = new Map<string, Pending>();
   readonly marks: MarkSchedule;
   readonly #refused = new Set<string>();
-  /** Since when new markets of a dex have had no price. */
+  /** By dex: since when new markets of the dex have had no price. */
   readonly #unpricedMs = new Map<string, number>();
   #directory: MarketDirectory;
   #hasNewMarkets = true;
@@ -107,12 +116,14 @@ export class PendingChanges {
   }
 
   setPrices(prices: Prices): void {
-    // The ledger may have waited for a price to list the market.
+    // A new market may have waited for this price.
     if (this.marks.set(prices)) this.#hasNewMarkets = true;
     this.changed();
   }
 
-  /** Adds a change. It replaces an unrecorded change with the same key. */
+  /**
+   * Adds a change. The change replaces an older change with the same key that is not recorded yet.
+   */
   put(key: string, describe: Pending['describe']): Promise<RecordOutcome> {
     if (this.#isClosed) return Promise.resolve(CLOSED);
     return new Promise((resolve) => {
@@ -122,7 +133,7 @@ export class PendingChanges {
     });
   }
 
-  /** Whether a change with this key is not recorded yet. */
+  /** Returns true if a change with this key waits to be recorded. */
   has(key: string): boolean {
     return this.#pending.has(key);
   }
@@ -135,8 +146,9 @@ export class PendingChanges {
   }
 
   /**
-   * The next block, with as many changes as a line has room for; undefined if there is nothing to
-   * write. The first block of a ledger is written at once, since it makes the ledger partial.
+   * Returns the next block, with as many changes as a line has room for; returns undefined if there
+   * is nothing to write. The first block of a ledger is written at once, because it marks the
+   * ledger as partial.
    */
   takeBlock(ledger: StateView, latestTime: number): TakenBlock | undefined {
     this.#hasStarted = true;
@@ -159,7 +171,7 @@ export class PendingChanges {
     };
   }
 
-  /** False if the line is full before all changes are in it. */
+  /** Adds changes to the block. Returns false if the line is full before all changes are added. */
   #fill(block: BlockLine, taken: Unit[], ledger: StateView): boolean {
     const listed = new Set<unknown>();
     for (const unit of this.#units(ledger)) {
@@ -172,7 +184,10 @@ export class PendingChanges {
     return true;
   }
 
-  /** False if the line is full. A unit that is too large for any line is dropped. */
+  /**
+   * Adds a unit to the block. Returns false if the line is full. Drops a unit that is too large for
+   * any line.
+   */
   #add(block: BlockLine, unit: Unit, taken: Unit[]): boolean {
     const added = block.add(unit.events);
     if (added === 'added') taken.push(unit);
@@ -182,7 +197,7 @@ export class PendingChanges {
     return added !== 'full';
   }
 
-  /** In the order in which they have to be applied. */
+  /** Returns the units in the order in which the ledger must apply them. */
   *#units(ledger: StateView): Generator<Unit> {
     if (!ledger.isPartial) yield { events: [{ type: 'partial' }] };
     if (this.#hasNewMarkets) yield* this.#marketUnits(ledger);
@@ -199,7 +214,7 @@ export class PendingChanges {
     const { events, waiting } = describeMarketChanges(ledger, this.#directory, this.marks.latest);
     const held = this.#findHeld(waiting);
     // Lists come before markets, so that the ledger knows the order of all markets when the first
-    // is added.
+    // market is added.
     const lists = describeListChanges(ledger, this.#directory);
     for (const event of [...dexes, ...lists, ...events]) {
       const isNew = event.type === 'market' && !isListed(ledger, event['coin']);
@@ -208,8 +223,9 @@ export class PendingChanges {
   }
 
   /**
-   * Dexes whose new markets wait for a first price. Markets must be listed in the order of the
-   * exchange, because clients number markets by this order.
+   * Returns the dexes whose new markets wait for a first price. The new markets of a dex wait
+   * together, because clients number markets by the exchange's order, and markets must be added in
+   * this order.
    */
   #findHeld(coins: readonly string[]): ReadonlySet<unknown> {
     const nowMs = this.#options.clock.nowMs();
@@ -236,7 +252,7 @@ export class PendingChanges {
     }
   }
 
-  /** Ends the waiting callers: no more changes are recorded. */
+  /** Gives all waiting callers an outcome. No more changes are recorded. */
   close(): void {
     this.#isClosed = true;
     for (const pending of [...this.#pending.values()]) {
@@ -275,7 +291,8 @@ export class PendingChanges {
 }
 
 /**
- * The coins of the positions in the units' accounts. These positions are valued with current marks.
+ * Returns the coins of the positions in the units' accounts. The block also records the current
+ * marks of these coins.
  */
 function listOpened(units: readonly Unit[]): Set<string> {
   const accounts = units.flatMap(({ events }) => events.filter(({ type }) => type === 'account'));
@@ -290,7 +307,10 @@ function isListed({ markets }: StateView, coin: unknown): boolean {
   return markets.findMarket(String(coin)) !== undefined;
 }
 
-/** Whether all coins of an account are in the ledger, or earlier in the same block. */
+/**
+ * Returns true if all coins of the unit's accounts are in the ledger, or are added earlier in the
+ * same block.
+ */
 function areCoinsListed(
   { events }: Unit,
   ledger: StateView,

@@ -1,4 +1,4 @@
-/** Keeps the deployment auction current: reads it at an interval. */
+/** Keeps the deployment auction up to date: reads it at an interval. */
 
 import type { Clock } from '../../client/limits/clock.ts';
 import type { QuestionAsker } from '../../client/question-asker.ts';
@@ -11,7 +11,8 @@ import { PeriodicTask } from '../periodic-task.ts';
 
 const INTERVAL_MS = 60_000;
 /**
- * How often to check whether the exchange's time is known. The answer is checked against this time.
+ * The interval at which to check whether the exchange's time is known. The answer is checked with
+ * this time.
  */
 const TIME_WAIT_MS = 1_000;
 

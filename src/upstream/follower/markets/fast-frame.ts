@@ -1,6 +1,6 @@
 /**
- * Reads a pushed frame of `fastAssetCtxs`: compressed if it comes from an exchange, plain JSON if
- * it comes from another perpinfo.
+ * Reads a pushed frame of `fastAssetCtxs`. The frame is compressed if it comes from an exchange,
+ * and plain JSON if it comes from another perpinfo.
  */
 
 import { InflateError, readInflatedJson } from '../../client/answers/inflated-json.ts';

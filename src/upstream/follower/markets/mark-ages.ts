@@ -1,7 +1,8 @@
 /**
- * The ages of marks. An answer about a dex has all marks of the dex. A push connection that has
- * delivered all marks once keeps them current: it pushes changes, and marks that it does not repeat
- * are unchanged. An answer about an account has the marks of its positions.
+ * Stores when marks were received. There are three sources of marks: an answer about a dex has all
+ * marks of the dex; an answer about an account has the marks of its positions; and the push
+ * connection delivers marks. After the connection has delivered all marks once, it keeps them
+ * current: it pushes only changes, and marks that it does not repeat are unchanged.
  */
 
 const NEVER_MS = Number.NEGATIVE_INFINITY;
@@ -10,7 +11,7 @@ export class MarkAges {
   /** When all marks of a dex were last received, by our clock. */
   readonly #dexMs = new Map<string, number>();
   readonly #coinMs = new Map<string, number>();
-  /** The dexes of which the push connection has delivered all marks. */
+  /** The dexes whose marks the push connection keeps current. */
   readonly #pushedDexes = new Set<string>();
   #pushedMs = NEVER_MS;
   #forgottenMs = NEVER_MS;
@@ -22,8 +23,8 @@ export class MarkAges {
   }
 
   /**
-   * Notes that marks of these dexes were pushed: all marks of the dex if `isWhole`. Other frames
-   * keep a dex current if all its marks were received since the last gap of the connection.
+   * Notes that marks of these dexes were pushed; with `isWhole`, all marks of each dex. Other
+   * frames keep a dex current if all its marks were received after the last gap of the connection.
    */
   notePushed(dexes: Iterable<string>, isWhole: boolean, nowMs: number): void {
     for (const dex of dexes) {
@@ -42,17 +43,26 @@ export class MarkAges {
     this.#coinMs.set(coin, nowMs);
   }
 
-  /** When marks were last pushed, if the connection keeps the dex current. */
+  /**
+   * Returns when marks were last pushed; returns -Infinity if the connection does not keep the dex
+   * current.
+   */
   pushedMs(dex: string): number {
     return this.#pushedDexes.has(dex) ? this.#pushedMs : NEVER_MS;
   }
 
-  /** When all marks of the dex were last received; undefined if never. */
+  /**
+   * Returns when all marks of the dex were last received; returns undefined if they were never
+   * received.
+   */
   dexMs(dex: string): number | undefined {
     return this.#dexMs.get(dex);
   }
 
-  /** When the mark of a coin of the dex was last received; undefined if never. */
+  /**
+   * Returns when the mark of a coin of the dex was last received; returns undefined if it was never
+   * received.
+   */
   coinMs(dex: string, coin: string): number | undefined {
     const [whole, own] = [this.#dexMs.get(dex), this.#coinMs.get(coin)];
     if (whole === undefined || own === undefined) return whole ?? own;

@@ -1,16 +1,20 @@
 /**
- * The push channels that deliver marks, best first: which channel is subscribed to, and whether it
- * still delivers marks. A channel that is refused, stays silent or sends unreadable frames is
- * replaced by the next channel. It is tried again on a later connection, or after an hour.
+ * The push channels that deliver marks, the best channel first. This class knows which channel is
+ * subscribed to, and whether the channel still delivers marks. If a channel is refused, stays
+ * silent or sends unreadable frames, it is replaced by the next channel. The channel is tried again
+ * on a later connection, or after an hour.
  */
 
 interface MarkChannel {
   readonly type: 'fastAssetCtxs' | 'allDexsAssetCtxs';
-  /** How long the marks of a frame are current. */
+  /** The time for which the marks of a frame are current. */
   readonly currentMs: number;
-  /** Maximum time until the next frame, also for the first frame. */
+  /** The maximum time until the next frame. It also applies to the first frame. */
   readonly silentMsMax: number;
-  /** False if a frame has only the marks that have changed since the frame before. */
+  /**
+   * True if every frame has all marks; false if a frame has only the marks that have changed after
+   * the previous frame.
+   */
   readonly isEachWhole: boolean;
 }
 
@@ -18,17 +22,20 @@ const CHANNELS: readonly MarkChannel[] = [
   { type: 'fastAssetCtxs', currentMs: 10_000, silentMsMax: 15_000, isEachWhole: false },
   { type: 'allDexsAssetCtxs', currentMs: 20_000, silentMsMax: 45_000, isEachWhole: true },
 ];
-/** How long marks from an answer are current. */
+/** The time for which marks from an answer are current. */
 const ANSWER_CURRENT_MS = 10_000;
 /**
- * A channel that was left is tried again after these times: on a new connection, and on the same
+ * The time after which a replaced channel is tried again: on a new connection, and on the same
  * connection.
  */
 const RETRY_OPENED_MS = 600_000;
 const RETRY_MS = 3_600_000;
-/** If a second frame is unreadable within this time, the channel is left. */
+/** If two frames are unreadable within this time, the channel is replaced. */
 const UNREADABLE_MS = 600_000;
-/** How long a connection has time to deliver its first marks before the follower asks for them. */
+/**
+ * The time in which a connection should deliver its first marks. Only afterwards, the follower asks
+ * for marks.
+ */
 const PUSH_GRACE_MS = 2_000;
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
@@ -39,7 +46,7 @@ export class MarkChannels {
   #isFirst = true;
   /** True if arriving frames may still belong to the previous subscription. */
   #isUnconfirmed = false;
-  /** Since when the next frame is awaited. */
+  /** The time since which the next frame is expected. */
   #awaitedMs: number;
   #graceUntilMs: number;
   #leftMs = NEVER_MS;
@@ -62,13 +69,14 @@ export class MarkChannels {
     return CHANNELS[this.#index];
   }
 
-  /** Whether the connection is open, and the first frame of its channel is still awaited. */
+  /** True if the connection is open, and the channel has not delivered its first frame yet. */
   get isAwaited(): boolean {
     return this.#connection === 'open' && this.#isFirst && this.#channel !== undefined;
   }
 
   /**
-   * Whether it is too early to ask for marks, since the connection is about to deliver all marks.
+   * Returns true if it is too early to ask for marks, because the connection should soon deliver
+   * all marks.
    */
   isInGrace(nowMs: number): boolean {
     const isPossible = this.#channel !== undefined && this.#connection !== 'lost';
@@ -86,7 +94,7 @@ export class MarkChannels {
     this.#connection = 'lost';
   }
 
-  /** Starts to wait for frames: the subscription is new, or was not possible before. */
+  /** Starts to wait for frames, because the subscription is new or has only now become possible. */
   await(nowMs: number): void {
     this.#isFirst = true;
     this.#awaitedMs = nowMs;
@@ -98,9 +106,9 @@ export class MarkChannels {
   }
 
   /**
-   * Notes that a frame was read. True if it has all marks, false if it has changed marks, undefined
-   * if it says nothing about marks. On a channel that pushes changes, a frame without marks says
-   * that no mark has changed.
+   * Notes that a frame was read. Returns true if the frame has all marks, false if it has only
+   * changes, and undefined if it says nothing about marks. On a channel that pushes changes, a
+   * frame without marks means that no mark has changed.
    */
   noteFrame(nowMs: number, hasMarks: boolean): boolean | undefined {
     const isWhole = this.#channel?.isEachWhole || (this.#isFirst && !this.#isUnconfirmed);
@@ -111,8 +119,9 @@ export class MarkChannels {
   }
 
   /**
-   * Notes that a frame could not be read. Its changes are lost, so the channel must start again:
-   * true if this channel or the next channel should be subscribed to.
+   * Notes that a frame could not be read. Returns true if the caller must subscribe again, to this
+   * channel or to the next channel: on a channel that pushes changes, the changes of this frame are
+   * lost.
    */
   noteUnreadable(nowMs: number): boolean {
     if (this.#channel?.isEachWhole) return false;
@@ -126,7 +135,7 @@ export class MarkChannels {
     return true;
   }
 
-  /** Continues with the next channel. */
+  /** Replaces this channel with the next channel. */
   leave(nowMs: number): void {
     this.#index++;
     this.#leftMs = nowMs;
@@ -135,8 +144,8 @@ export class MarkChannels {
   }
 
   /**
-   * Switches the channel if this channel is silent, or if a better channel is due again; true if
-   * the subscription must change.
+   * Replaces the channel if it is silent, or if a better channel should be tried again. Returns
+   * true if the subscription must change.
    */
   switch(nowMs: number): boolean {
     if (this.#connection !== 'open') return false;

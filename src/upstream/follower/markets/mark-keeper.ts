@@ -1,7 +1,7 @@
 /**
- * Keeps the marks current. Marks are pushed if the upstream pushes them, otherwise read by
- * questions, otherwise taken from answers about accounts. A source is used only while the better
- * sources deliver nothing.
+ * Keeps the marks current. There are three sources of marks, the best first: pushed messages,
+ * answers to questions for marks, and answers about accounts. A source is used only while the
+ * better sources deliver no marks.
  */
 
 import type { UpstreamWeights } from '../../../info/upstream-weights.ts';
@@ -27,20 +27,20 @@ import { MarkAges } from './mark-ages.ts';
 import { MarkChannels } from './mark-channels.ts';
 import { UnlistedCoins } from './unlisted-coins.ts';
 
-/** A question that the upstream does not know is tried again after this time. */
+/** The time after which a question is tried again if the upstream does not know it. */
 const REFUSED_MS = 600_000;
 /**
- * A question about a dex that fails is asked again after longer and longer delays, up to
- * REFUSED_MS.
+ * The delays after which a failed question about a dex is asked again. Each delay is longer than
+ * the delay before, up to REFUSED_MS.
  */
 const RETRY = { firstMs: 1_000, maxMs: REFUSED_MS };
 const POLL_MS_MIN = 1_000;
 /**
- * How often to check whether marks may be asked for: only if markets are known, and no marks are
- * pushed yet.
+ * The interval at which to check whether to ask for marks. The follower asks when markets are known
+ * and the push connection has had time to deliver marks.
  */
 const WAIT_MS = 100;
-/** The part of the budget that asking for marks may use. */
+/** The part of the budget that questions for marks may use. */
 const POLL_SHARE = 1 / 6;
 const MINUTE_MS = 60_000;
 const QUESTION = 'metaAndAssetCtxs';
@@ -49,7 +49,7 @@ const NEVER_MS = Number.NEGATIVE_INFINITY;
 
 export interface MarkKeeperOptions {
   readonly upstream: QuestionAsker;
-  /** Weight a minute. */
+  /** The weight per minute. */
   readonly budget: number;
   readonly weights: UpstreamWeights;
   readonly pending: PendingChanges;
@@ -75,17 +75,17 @@ export class MarkKeeper {
   readonly #channels: MarkChannels;
   #isDropped = false;
   /**
-   * When the upstream last refused the question for marks as unknown. Only set for an upstream that
-   * has never answered this question.
+   * When the upstream last refused the question for marks as unknown. This is set only if the
+   * upstream has never answered the question.
    */
   #unknownMs = NEVER_MS;
-  /** By dex: when marks that could not be read are asked for again. */
+  /** By dex: when to ask again for marks that could not be read. */
   readonly #retries = new Map<string, Retry>();
   #failure: string | undefined;
   #hasAnswered = false;
   readonly #ages = new MarkAges();
   readonly #unlisted = new UnlistedCoins();
-  /** The time of the answer that a coin's mark was taken from. */
+  /** By coin: the time of the account's answer that the coin's mark was taken from. */
   readonly #answerTimes = new Map<string, number>();
 
   constructor(options: MarkKeeperOptions) {
@@ -100,7 +100,7 @@ export class MarkKeeper {
     });
   }
 
-  /** Age of the oldest mark that is needed; undefined before the first mark. */
+  /** The age of the oldest mark that is needed; undefined before the first mark. */
   get ageMs(): number | undefined {
     const { clock, listDexes } = this.#options;
     const times = listDexes().flatMap((dex) => this.#listMarkTimes(dex));
@@ -109,8 +109,8 @@ export class MarkKeeper {
   }
 
   /**
-   * When marks of a dex were received: the marks of positions, or all marks if there is no
-   * position.
+   * Returns when marks of a dex were received: the marks of positions, or all marks together if
+   * there is no position.
    */
   #listMarkTimes(dex: string): (number | undefined)[] {
     const coins = [...(this.#options.listCoins().get(dex) ?? [])];
@@ -118,19 +118,23 @@ export class MarkKeeper {
     return coins.map((coin) => this.#ages.coinMs(dex, coin));
   }
 
-  /** Whether the upstream reports marks, as far as we know. Otherwise marks come from accounts. */
+  /**
+   * False if the upstream does not seem to know the question for marks. Then marks come from
+   * accounts.
+   */
   get isSource(): boolean {
     return this.#unknownMs === NEVER_MS;
   }
 
-  /** Why the last question for marks failed. */
+  /** The reason why the last question for marks failed; undefined if it did not fail. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
   /**
-   * The push subscription for marks, if a channel is left to try. It waits until the markets are
-   * read: prices of unknown markets are lost, and only the first message has all prices.
+   * The wanted push subscription for marks; undefined if no channel is left, or if the markets are
+   * not read yet. The subscription waits for the markets, because prices of unknown markets are
+   * lost, and only the first message has all prices.
    */
   get subscription(): UpstreamSubscription | undefined {
     if (this.#options.pending.directory.universeOf(FIRST_DEX) === undefined) return undefined;
@@ -156,14 +160,14 @@ export class MarkKeeper {
     this.#channels.noteConfirmed(type);
   }
 
-  /** The upstream has refused the subscription. */
+  /** Notes that the upstream has refused the subscription. */
   noteRefused({ type }: UpstreamSubscription): void {
     if (type !== this.#channels.type) return;
     this.#channels.leave(this.#options.clock.nowMs());
     this.#options.resubscribe();
   }
 
-  /** Takes a pushed message; false if the message is of another channel. */
+  /** Takes a pushed message; returns false if the message belongs to another channel. */
   take(channel: string, data: unknown): boolean {
     const { pending } = this.#options;
     if (channel !== 'fastAssetCtxs' && channel !== 'allDexsAssetCtxs') return false;
@@ -178,7 +182,7 @@ export class MarkKeeper {
   }
 
   #noteFrame(channel: string, prices: PriceReading['prices']): void {
-    // A frame of a channel that was left may still arrive.
+    // A frame of the previous channel may still arrive.
     if (channel !== this.#channels.type) return;
     const nowMs = this.#options.clock.nowMs();
     const isWhole = this.#channels.noteFrame(nowMs, prices.size > 0);
@@ -187,7 +191,7 @@ export class MarkKeeper {
     this.#ages.notePushed(this.#dexesOf(prices), isWhole, nowMs);
   }
 
-  /** Subscribes again, or to the next channel, because changed marks were lost. */
+  /** Subscribes again, or subscribes to the next channel, because changes of marks were lost. */
   #noteUnreadable(channel: string): void {
     if (channel !== this.#channels.type) return;
     const nowMs = this.#options.clock.nowMs();
@@ -221,7 +225,10 @@ export class MarkKeeper {
     if (reading.prices.size > 0) pending.setPrices(reading.prices);
   }
 
-  /** Takes the marks of an account's answer. They are used if no better source delivers marks. */
+  /**
+   * Takes the marks of an answer about an account. They are used if no better source delivers
+   * marks.
+   */
   takeAccountMarks(rows: AccountRows): void {
     const { pending, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -237,8 +244,8 @@ export class MarkKeeper {
   }
 
   /**
-   * Reads the marks of dexes that are new. Earlier messages about these dexes are lost. Without all
-   * marks, their markets would be listed in the order in which marks change.
+   * Reads all marks of new dexes, because earlier pushed marks of these dexes are lost. Without all
+   * marks, the new markets would be listed in the order in which their marks change.
    */
   async readNew(dexes: readonly string[], directory: MarketDirectory): Promise<void> {
     for (const dex of dexes) {
@@ -268,7 +275,7 @@ export class MarkKeeper {
       const failure = await this.#ask(dex);
       if (failure !== undefined) failures.push(failure);
     }
-    // An error makes the task try again soon, and not only at the next interval.
+    // After an error, the task tries again sooner than at the next interval.
     if (failures.length > 0) throw new Error(failures.join('; '));
   }
 
@@ -281,8 +288,8 @@ export class MarkKeeper {
   }
 
   /**
-   * The needed dexes, and each dex whose marks are not known yet: without marks, its markets cannot
-   * be listed.
+   * The dexes to ask about: dexes whose marks are needed, and dexes whose marks are not known yet.
+   * Without marks, the markets of a dex cannot be listed.
    */
   get #dexesToAsk(): readonly string[] {
     const { pending, listDexes } = this.#options;
@@ -294,8 +301,8 @@ export class MarkKeeper {
   }
 
   /**
-   * Whether to ask for the marks of the dex now. Marks of unknown markets would be lost, so its
-   * markets must be known.
+   * Returns whether to ask for the marks of the dex now. The markets of the dex must be known:
+   * marks of unknown markets would be lost.
    */
   #isDue(dex: string): boolean {
     const { pending, clock } = this.#options;
@@ -304,12 +311,15 @@ export class MarkKeeper {
     if (nowMs < (this.#retries.get(dex)?.atMs ?? NEVER_MS)) return false;
     const { currentMs, isAwaited } = this.#channels;
     if (nowMs - this.#ages.pushedMs(dex) < currentMs) return false;
-    // Half of the interval, since a timer that fires slightly early must not skip a dex.
+    // Half of the interval is enough: a timer that fires slightly early must not skip a dex.
     const oldMs = Math.max(isAwaited ? currentMs : 0, this.#pollMs / 2);
     return nowMs - (this.#ages.dexMs(dex) ?? NEVER_MS) >= oldMs;
   }
 
-  /** Reads the marks of a dex. Returns why they could not be read, if another try makes sense. */
+  /**
+   * Reads the marks of a dex. Returns the reason of a failure if it makes sense to try again;
+   * otherwise returns undefined.
+   */
   async #ask(
     dex: string,
     directory = this.#options.pending.directory,
@@ -321,7 +331,7 @@ export class MarkKeeper {
       const json = await upstream.ask({ type: QUESTION, dex }, { priority: 'upkeep' });
       this.#hasAnswered = true;
       this.#unknownMs = NEVER_MS;
-      // Marks that were pushed in the meantime are newer.
+      // Marks that were pushed after the question are newer.
       if (this.#ages.pushedMs(dex) >= askedMs) return undefined;
       return this.#takeAnswer(dex, readMetaAndAssetCtxs(json, dex, directory));
     } catch (error) {

@@ -1,4 +1,6 @@
-/** Keeps the directory of markets current: reads dexes, markets and margin tiers at an interval. */
+/**
+ * Keeps the directory of markets up to date: reads dexes, markets and margin tiers at an interval.
+ */
 
 import type { StateView } from '../../../state/state.ts';
 import type { Clock } from '../../client/limits/clock.ts';
@@ -25,13 +27,13 @@ import { PeriodicTask } from '../periodic-task.ts';
 
 const INTERVAL_MS = 60_000;
 /**
- * Minimum time between two reads of the markets for accounts that do not fit the known markets. The
- * time grows while these reads find nothing new, or fail.
+ * The minimum time between two reads of the markets for accounts that do not fit the known markets.
+ * This time grows while the reads find no changes, or fail.
  */
 const REFRESH_MS_MIN = 2_000;
 /**
- * How long each dex is read with a separate question after the question for all dexes gave no
- * usable answer.
+ * If the question for all dexes has no usable answer, each dex is read with a separate question for
+ * this time.
  */
 const ALL_METAS_RETRY_MS = 300_000;
 const ALL_METAS = { type: 'allPerpMetas' };
@@ -56,14 +58,14 @@ export class MarketKeeper {
   #readMs: number | undefined;
   #reading: Promise<void> | undefined;
   #metas: ReadonlyMap<string, MetaListing> = new Map();
-  /** When the question for all dexes last gave no usable answer. */
+  /** When the question for all dexes last had no usable answer. */
   #allMetasFailedMs = Number.NEGATIVE_INFINITY;
   #hasDexes = false;
   #metasText = '';
   #triedMs = Number.NEGATIVE_INFINITY;
   #refreshMs = REFRESH_MS_MIN;
   #skipped: ReadonlySet<string> = new Set();
-  /** Metas that could not be read in an answer for all dexes. */
+  /** The metas of the last answer for all dexes that could not be read. */
   #oddMetas: OddElement[] = [];
 
   constructor(options: MarketKeeperOptions) {
@@ -77,12 +79,12 @@ export class MarketKeeper {
     });
   }
 
-  /** Age of the directory; undefined before the first read. */
+  /** The age of the directory; undefined before the first read. */
   get ageMs(): number | undefined {
     return this.#readMs === undefined ? undefined : this.#options.clock.nowMs() - this.#readMs;
   }
 
-  /** Reads the markets again, unless this was tried just before. Never rejects. */
+  /** Reads the markets again, unless they were read just before. Never rejects. */
   async refresh(): Promise<void> {
     const { clock, audit } = this.#options;
     if (clock.nowMs() - this.#triedMs < this.#refreshMs) return;
@@ -91,7 +93,7 @@ export class MarketKeeper {
       await this.#read();
     } catch (error) {
       audit.warn(`markets not read: ${(error as Error).message}`);
-      // A server that fails may be back at any moment.
+      // A server that fails may answer again at any time.
       if (!(error instanceof DialectError)) return;
     }
     const isUseless = this.#metasText === before;
@@ -107,7 +109,7 @@ export class MarketKeeper {
     this.#task.stop();
   }
 
-  /** Reads at the same time share one read. */
+  /** Reads the markets. Callers at the same time share one read. */
   #read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => {
       this.#reading = undefined;
@@ -124,8 +126,8 @@ export class MarketKeeper {
     this.#metasText = JSON.stringify([...this.#metas]);
     const directory = createDirectory(ledger, { dexes, metas: this.#metas });
     this.#reportSkipped([...this.#oddMetas, ...directory.skipped]);
-    // The marks of the first markets come with the push connection's first message, or are asked
-    // for.
+    // The marks of the first markets are not read here: the first message of the push connection
+    // has them, or the mark keeper asks for them.
     const found = [...this.#metas.keys()].filter((dex) => !known.has(dex));
     if (known.size > 0) await this.#options.readMarks(found, directory);
     pending.setDirectory(directory);
@@ -141,8 +143,8 @@ export class MarketKeeper {
       this.#hasDexes = true;
       return dexes;
     } catch (error) {
-      // A server that has answered this question before knows it, so the refusal has another
-      // reason.
+      // A server that has answered this question before knows the question, so a refusal has
+      // another reason.
       const isUnknown = error instanceof UpstreamError && error.kind === 'refused';
       if (!isUnknown || this.#hasDexes) throw error;
       return ONLY_FIRST_DEX;
@@ -161,7 +163,10 @@ export class MarketKeeper {
     return this.#readEachMeta(dexes);
   }
 
-  /** A dex whose meta cannot be read keeps the markets that are known. */
+  /**
+   * Returns the metas of all dexes. For a dex whose meta cannot be read, returns the meta that is
+   * known.
+   */
   #withKnown(
     { dexes }: DexListings,
     metas: ReadonlyMap<string, MetaListing>,
@@ -187,7 +192,10 @@ export class MarketKeeper {
     }
   }
 
-  /** A dex that cannot be read keeps the markets that are known. The first dex must be readable. */
+  /**
+   * Reads the meta of each dex. For a dex that cannot be read, returns the meta that is known.
+   * Throws if the first dex cannot be read.
+   */
   async #readEachMeta({ dexes }: DexListings): Promise<ReadonlyMap<string, MetaListing>> {
     this.#oddMetas = [];
     const metas = new Map<string, MetaListing>();
@@ -205,7 +213,7 @@ export class MarketKeeper {
     return metas;
   }
 
-  /** The markets of a dex, or why this dex cannot be read. */
+  /** Returns the markets of a dex, or the error if only this dex cannot be read. */
   async #readMetaOf(dex: string): Promise<MetaListing | DialectError | UpstreamError> {
     try {
       return readMeta(await this.#options.upstream.ask({ type: 'meta', dex }, UPKEEP));

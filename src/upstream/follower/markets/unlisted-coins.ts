@@ -1,11 +1,11 @@
 /**
- * Coins that are pushed but not listed: coins of new markets, or of something that is not a perp
- * market.
+ * Coins whose marks are pushed, but which the upstream does not list. Such a coin belongs to a new
+ * market, or is not a perp market.
  */
 
 /**
- * How often the markets are read because of one coin: the list may be updated a moment after the
- * first price.
+ * The maximum number of reads of the markets because of one coin. One read may not be enough: the
+ * list may be updated a little later than the first price is pushed.
  */
 const READS_MAX = 5;
 /** Maximum number of coins that are remembered. */
@@ -14,7 +14,7 @@ const COINS_MAX = 2_000;
 export class UnlistedCoins {
   readonly #reads = new Map<string, number>();
 
-  /** Whether the markets should be read because of one of the coins. */
+  /** Notes the coins; returns true if the markets should be read because of one of them. */
   note(coins: readonly string[]): boolean {
     let isWorthIt = false;
     for (const coin of coins) {

@@ -1,4 +1,7 @@
-/** The follower's subscriptions: marks, the users that clients ask for most, and trades. */
+/**
+ * The follower's subscriptions: to marks, to the users that clients ask for most often, and to
+ * trades.
+ */
 
 import type { Clock } from '../../client/limits/clock.ts';
 import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
@@ -9,16 +12,22 @@ import type { MarkKeeper } from '../markets/mark-keeper.ts';
 import type { TradeCoverage } from './trade-coverage.ts';
 import { TradeRefusals } from './trade-refusals.ts';
 
-/** A connection may have 1,000 subscriptions. The rest is for marks and users. */
+/**
+ * The maximum number of subscriptions to trades. A connection may have 1,000 subscriptions; the
+ * rest is for marks and users.
+ */
 const TRADES_MAX = 900;
-/** How long to wait for a refusal from an upstream that does not confirm subscriptions. */
+/**
+ * The time in which an upstream that does not confirm subscriptions should refuse the trial
+ * subscription.
+ */
 const TRIAL_MS = 3_000;
-/** Used in place of a coin for refusals, while it is not known whether the upstream has trades. */
+/** Stands for all coins in the refusals, while it is not known whether the upstream has trades. */
 const ANY = '';
 
 const FIRST_DEX: ReadonlySet<string> = new Set(['']);
 
-/** The part of the push connection that is used here. */
+/** The part of the push connection that this class uses. */
 export interface FollowPush {
   /** The subscriptions that the upstream does not accept. */
   readonly leftOut: readonly LeftOut[];
@@ -32,7 +41,7 @@ export interface SubscriptionsOptions {
   readonly marks: MarkKeeper;
   readonly coverage: TradeCoverage;
   readonly clock: Clock;
-  /** Maximum number of users. */
+  /** The maximum number of users to subscribe to. */
   readonly usersMax: number;
   /** The dexes of the followed accounts. */
   listDexes(): readonly string[];
@@ -43,15 +52,17 @@ export class FollowSubscriptions {
   #push: FollowPush | undefined;
   readonly #refusals: TradeRefusals;
   /**
-   * When trades of one coin were subscribed to as a trial, to find out whether the upstream has
-   * trades.
+   * When the trades of one coin were subscribed to as a trial. The trial shows whether the upstream
+   * has trades.
    */
   #trialMs: number | undefined;
-  /** The upstream has had trades: a single refusal does not mean that it has none. */
+  /**
+   * True if the upstream has had trades. Then a single refusal does not mean that it has no trades.
+   */
   #hasTrades = false;
-  /** The upstream confirms subscriptions. */
+  /** True if the upstream has ever confirmed a subscription. */
   #hasConfirmed = false;
-  /** This connection has delivered a message. */
+  /** True if this connection has delivered a message. */
   #isHeard = false;
   #isOpen = false;
   #trials = 0;
@@ -110,15 +121,15 @@ export class FollowSubscriptions {
   }
 
   /**
-   * Called repeatedly: refused subscriptions are tried again, and missing confirmations are
-   * noticed.
+   * Tries refused subscriptions again when they are due, and ends the trial. To be called
+   * repeatedly.
    */
   check(): void {
     if (this.#refusals.takeDue() || this.#isTrialOver) this.update();
     this.#options.coverage.check();
   }
 
-  /** Sends the wanted subscriptions to the push connection, most important first. */
+  /** Gives the wanted subscriptions to the push connection, the most important first. */
   update(): void {
     const marks = this.#options.marks.subscription;
     this.#push?.subscribe([
@@ -129,8 +140,8 @@ export class FollowSubscriptions {
   }
 
   /**
-   * Only on dexes that the upstream has: those of the ledger may be of an earlier upstream. The first
-   * dex has the same name everywhere.
+   * Returns the subscriptions to users, only on dexes that the upstream has: the ledger may have
+   * dexes of an earlier upstream. Every upstream has the first dex.
    */
   #listUsers(): UpstreamSubscription[] {
     const { watchList, usersMax, clock, pending } = this.#options;
@@ -147,8 +158,9 @@ export class FollowSubscriptions {
   }
 
   /**
-   * Trades of the dexes with followed accounts: other trades do not name a followed account. Only
-   * markets that the upstream trades: it closes the connection if it does not know a coin.
+   * Returns the subscriptions to trades on the dexes of followed accounts: trades on other dexes do
+   * not name these accounts. Only markets that are traded are included, because the upstream closes
+   * the connection if it does not know a coin.
    */
   #listTrades(): UpstreamSubscription[] {
     const { pending, listDexes, clock, coverage } = this.#options;
@@ -164,14 +176,14 @@ export class FollowSubscriptions {
     this.#hasTrades ||= this.#isTrialOver;
     this.#setNeeded(this.#hasTrades ? needed : new Map());
     const chosen = this.#chooseCoins(coins);
-    // If an upstream confirms nothing, we assume that it delivers everything that it does not
-    // refuse.
+    // If an upstream confirms no subscription, we assume that it delivers everything that it does
+    // not refuse.
     if (this.#hasTrades && !this.#hasConfirmed)
       for (const coin of chosen) coverage.noteConfirmed(coin);
     return chosen.map((coin) => ({ type: 'trades', coin }));
   }
 
-  /** Whether the trial subscription was not refused for so long that a refusal is unlikely. */
+  /** True if the trial subscription was not refused for so long that a refusal is unlikely. */
   get #isTrialOver(): boolean {
     if (this.#hasTrades || this.#hasConfirmed || !this.#isHeard) return false;
     const { clock } = this.#options;
@@ -179,8 +191,8 @@ export class FollowSubscriptions {
   }
 
   /**
-   * The coins whose trades to subscribe to. Until it is known that the upstream has trades: one
-   * coin, and another coin after each refusal.
+   * Returns the coins whose trades to subscribe to. While it is not known whether the upstream has
+   * trades, returns a single coin, and another coin after each refusal.
    */
   #chooseCoins(coins: readonly string[]): readonly string[] {
     if (this.#hasTrades) {
@@ -190,13 +202,13 @@ export class FollowSubscriptions {
     return [coins[this.#trials % coins.length]];
   }
 
-  /** Sets for which markets the upstream is expected to deliver trades. */
+  /** Sets the markets whose trades the upstream is expected to deliver. */
   #setNeeded(needed: ReadonlyMap<string, readonly string[]>): void {
     const { coverage, watchList } = this.#options;
     const unseen = new Set<string>();
     const expected = [...needed].map(([dex, coins]): [string, readonly string[]] => {
       const refused = this.#listUnavailable(coins);
-      // If no market is left, the dex is not seen at all.
+      // If no market is left, none of the dex's trades are received.
       if (refused.length === coins.length) return [dex, coins];
       for (const coin of refused) unseen.add(coin);
       return [dex, coins.filter((coin) => !unseen.has(coin))];
@@ -206,8 +218,9 @@ export class FollowSubscriptions {
   }
 
   /**
-   * The coins whose trades were refused repeatedly, or that close the connection. The upstream lists
-   * them, so trades in them are possible, but nothing reports these trades.
+   * Returns the coins whose trades cannot be subscribed to: the upstream refused them repeatedly,
+   * or closes the connection because of them. The upstream lists these coins, so there may be
+   * trades in them that no message reports.
    */
   #listUnavailable(coins: readonly string[]): string[] {
     const leftOut = this.#push?.leftOut ?? [];

@@ -1,6 +1,6 @@
 /**
- * Describes the subscriptions that the push connection leaves out, for /health and the metrics,
- * without the addresses of users.
+ * Describes the subscriptions that the push connection leaves out, for /health and the metrics. The
+ * description hides the addresses of users.
  */
 
 import type { FollowStatus } from '../../channel/follower-client.ts';
@@ -22,8 +22,8 @@ export function describeLeftOut(leftOut: readonly LeftOut[]): FollowStatus['left
 }
 
 /**
- * The type and the market or dex, such as "trades xyz:GOLD", or "clearinghouseState xyz" for a
- * user.
+ * Returns the type and the market or dex, such as "trades xyz:GOLD", or "clearinghouseState xyz"
+ * for a user.
  */
 function nameSubscription({ type, coin, dex }: UpstreamSubscription): string {
   return [type, coin, dex].filter((text) => text !== undefined && text !== '').join(' ');

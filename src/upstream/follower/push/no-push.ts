@@ -1,4 +1,4 @@
-/** Replaces the push connection for an upstream that has none. */
+/** Takes the place of the push connection if the upstream has no push connection. */
 
 import type { PushHandler } from '../../client/push/upstream-push.ts';
 import type { UpstreamLog } from '../../client/upstream.ts';

@@ -1,5 +1,5 @@
 /**
- * Reads the messages that the upstream pushes: marks, trades of followed accounts, and whole
+ * Reads the messages that the upstream pushes: marks, trades of followed accounts, and complete
  * accounts.
  */
 
@@ -47,7 +47,8 @@ export class PushReader {
 
   take(channel: string, data: unknown): void {
     if (this.#options.marks.take(channel, data)) return;
-    // This only happens shortly after the start. Accounts that may have missed a trade are read.
+    // The exchange's time is unknown only shortly after the start. Accounts that may have missed a
+    // trade are read later.
     if (!this.#options.time.isKnown) return;
     if (channel === 'trades') this.#takeTrades(data);
     else if (ACCOUNT_CHANNELS.includes(channel)) this.#takeAccounts(channel, data);
@@ -92,7 +93,10 @@ export class PushReader {
     for (const { user, dex, answer } of read.accounts) this.#takeAccount(user, dex, answer);
   }
 
-  /** The message names the user, so no second read is necessary to know whose account it is. */
+  /**
+   * Takes the state of an account. The message names the user, so a second read is not necessary to
+   * know whose account it is.
+   */
   #takeAccount(user: string, dex: string, answer: unknown): void {
     const { watchList, judge, audit, clock } = this.#options;
     const key = keyOf({ kind: 'account', user: user.toLowerCase(), dex });
@@ -105,13 +109,14 @@ export class PushReader {
       const what = `pushed ${describeItem(watched.item)}`;
       audit.warnOnce(`${what}: ${judged.reason}`, what);
     }
-    // The reason, such as a new market or a spot balance, is found by reading the account.
+    // The account is read, because only a read can find the reason, such as a new market or a spot
+    // balance.
     else watched.tradeMs ??= clock.nowMs();
   }
 
   /**
-   * Whether the collateral is known: from a price that depends on it, or because accounts of this
-   * mode have none.
+   * Returns true if the collateral is known. Either a liquidation price shows the collateral, or
+   * accounts of this mode have no collateral.
    */
   #isCollateralKnown({ item }: Watched, { rows }: CheckedAccount): boolean {
     if (rows.isCollateralShown) return true;

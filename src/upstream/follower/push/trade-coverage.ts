@@ -1,7 +1,7 @@
 /**
- * Knows for which accounts all trades are received: the accounts of a dex, as soon as all
- * subscriptions of the dex are confirmed. For trades that may have happened before, accounts are
- * read again.
+ * Knows on which dexes all trades are received. This is the case when all subscriptions of the dex
+ * are confirmed. Because trades may have been missed before, the accounts of the dex are then read
+ * again.
  */
 
 import type { Clock } from '../../client/limits/clock.ts';
@@ -10,19 +10,22 @@ import type { WatchList } from '../accounts/watch-list.ts';
 import type { ExchangeTime } from '../blocks/exchange-time.ts';
 
 /**
- * If a connection is quiet or lost for longer than this, accounts are read for the trades that it
- * may have missed.
+ * If a connection is quiet or lost for longer than this, accounts are read for the trades that may
+ * have been missed.
  */
 const QUIET_MS_MAX = 1_000;
-/** How long the first messages of a new subscription may take. They repeat recent trades. */
+/**
+ * The time in which the first messages of new subscriptions should arrive. These messages repeat
+ * recent trades.
+ */
 const REPEAT_WAIT_MS = 500;
 /**
- * If a first message goes back further than this, it repeats a fixed number of trades, not a period
- * of time: then it says nothing about other coins.
+ * If a first message goes back further than this, it repeats a fixed number of trades instead of a
+ * period of time. Then the message says nothing about other coins.
  */
 const REPEAT_MS_MAX = 60_000;
 /**
- * Safety margin: a trade is published after its time, and an answer is older than the moment of its
+ * A safety margin: a trade is published after its time, and an answer is older than the time of its
  * arrival.
  */
 const SLACK_MS = 1_000;
@@ -33,19 +36,27 @@ export interface TradeCoverageOptions {
   readonly clock: Clock;
 }
 
-/** What the first message of a subscription has repeated. */
+/**
+ * The number of trades that the first message of a subscription has repeated, and their oldest
+ * time.
+ */
 interface Repeated {
   readonly count: number;
-  /** The time of its oldest trade. */
+  /** The time of the oldest of these trades. */
   readonly oldest: number;
 }
 
 interface DexTrades {
   coins: readonly string[];
-  /** Since when all subscriptions of the dex are confirmed, by our clock. */
+  /**
+   * Since when all subscriptions of the dex are confirmed, by our clock; undefined if they are not.
+   */
   confirmedMs: number | undefined;
   isSeen: boolean;
-  /** Until when trades of the dex were received, by the exchange's clock; 0 if never. */
+  /**
+   * The time up to which trades of the dex were received, by the exchange's clock; 0 if they were
+   * never received.
+   */
   seenTime: number;
   /** True if accounts of the dex are already marked to be read because of this interruption. */
   isNoted: boolean;
@@ -56,11 +67,11 @@ export class TradeCoverage {
   readonly #dexes = new Map<string, DexTrades>();
   /** The coins whose trades this connection delivers. */
   readonly #confirmed = new Set<string>();
-  /** The confirmed coins without a message yet. */
+  /** The confirmed coins whose trades have not arrived yet. */
   readonly #unheard = new Set<string>();
-  /** By coin: the first message of this connection's subscription. */
+  /** By coin: the trades in the first message of the subscription on this connection. */
   readonly #repeated = new Map<string, Repeated>();
-  /** When the connection last delivered a message, by both clocks. */
+  /** When the connection last delivered a message, by our clock and by the exchange's clock. */
   #heardMs = Number.NEGATIVE_INFINITY;
   #heardTime = 0;
   #unseenSinceMs: number | undefined;
@@ -81,8 +92,8 @@ export class TradeCoverage {
   }
 
   /**
-   * If a coin is new, trades of the dex are no longer completely received, since no trade of the
-   * new market was.
+   * Replaces the coins of a dex. If a coin is new, no trade of its market was received, so the
+   * trades of the dex are no longer complete.
    */
   #setCoins(trades: DexTrades, coins: readonly string[]): void {
     const known = new Set(trades.coins);
@@ -106,7 +117,7 @@ export class TradeCoverage {
     this.check();
   }
 
-  /** The first message of a subscription repeats recent trades. */
+  /** Notes trades. The first message of a subscription repeats recent trades. */
   noteTrades(trades: readonly TradeNotice[]): void {
     for (const { coin, time } of trades) {
       if (!this.#unheard.has(coin)) continue;
@@ -116,13 +127,13 @@ export class TradeCoverage {
     for (const { coin } of trades) this.#unheard.delete(coin);
   }
 
-  /** A trade that could not be read may belong to any account. */
+  /** Notes a trade that could not be read, which may belong to any account. */
   noteUnreadable(): void {
     const { now = 0 } = this.#options.time;
     for (const dex of this.#dexes.keys()) this.#noteMissed(dex, now);
   }
 
-  /** The connection is lost, or a new one is open: it has no subscriptions. */
+  /** Notes that the connection is lost, or that a new connection without subscriptions is open. */
   noteBroken(): void {
     this.#confirmed.clear();
     this.#unheard.clear();
@@ -130,13 +141,15 @@ export class TradeCoverage {
     this.check();
   }
 
-  /** For how long trades of at least one dex have not been received; 0 if all are received. */
+  /**
+   * The time for which trades of at least one dex have not been received; 0 if all are received.
+   */
   get unseenMs(): number {
     const sinceMs = this.#unseenSinceMs;
     return sinceMs === undefined ? 0 : this.#options.clock.nowMs() - sinceMs;
   }
 
-  /** Called repeatedly: some changes depend only on time. */
+  /** Updates what changes only with time. To be called repeatedly. */
   check(): void {
     const { watchList, clock, time } = this.#options;
     if (!time.isKnown) return;
@@ -170,14 +183,15 @@ export class TradeCoverage {
     trades.seenTime = this.#heardTime - SLACK_MS;
   }
 
-  /** Accounts are read at once, and again when trades are received again. */
+  /** Marks accounts to be read at once. They are marked again when trades are received again. */
   #noteInterruption(dex: string, trades: DexTrades): void {
     trades.isNoted = true;
     this.#noteMissed(dex, this.#options.time.now ?? 0);
   }
 
   /**
-   * The trades that the connection repeats close a short gap. For a longer gap, accounts are read.
+   * Notes that trades are received again. Repeated trades can close a short gap; after a longer
+   * gap, accounts are read.
    */
   #restore(dex: string, trades: DexTrades): void {
     trades.isSeen = true;
@@ -186,20 +200,24 @@ export class TradeCoverage {
     if (trades.seenTime === 0 || trades.seenTime < reachTime) this.#noteMissed(dex, reachTime);
   }
 
-  /** From when on all trades of the dex were received, since the connection has repeated them. */
+  /**
+   * Returns the time from which on all trades of the dex were received, because the connection has
+   * repeated them.
+   */
   #findReach({ coins, confirmedMs = 0 }: DexTrades, now: number): number {
     const all = [...this.#repeated.values()];
     const countMax = Math.max(...all.map(({ count }) => count));
     const recent = all.filter(({ oldest }) => now - oldest <= REPEAT_MS_MAX);
     const period = Math.min(...recent.map(({ oldest }) => oldest), now);
-    // An exchange repeats a period of time, or a number of trades of each coin. Either way, only
-    // the coins with most trades may have had more of them than were repeated.
+    // An exchange repeats either a period of time, or a number of trades of each coin. In both
+    // cases, only the coins with the most repeated trades may have had more trades than were
+    // repeated.
     const reaches = coins.map((coin) => {
       const repeated = this.#repeated.get(coin);
       return repeated?.count === countMax ? repeated.oldest : period;
     });
     const reach = Math.max(...reaches);
-    // Newer trades may have been sent as they happened, and repeat nothing.
+    // Trades that are newer than the confirmation may be new trades, and not repeated trades.
     const confirmedTime = now - (this.#options.clock.nowMs() - confirmedMs);
     return reach < confirmedTime - SLACK_MS ? reach : now;
   }

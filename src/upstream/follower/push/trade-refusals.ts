@@ -1,13 +1,13 @@
 /**
- * Subscriptions to trades that the upstream has refused. Each is tried again, after longer and
- * longer delays.
+ * Subscriptions to trades that the upstream has refused. Each subscription is tried again after a
+ * delay that grows with each refusal.
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
 import type { Clock } from '../../client/limits/clock.ts';
 
 const RETRY = { firstMs: 500, maxMs: 600_000 };
-/** After so many refusals in a row, we assume that the market has no trades. */
+/** After this number of refusals in a row, we assume that the market has no trades. */
 const REFUSALS_MAX = 5;
 
 interface RefusedCoin {
@@ -18,7 +18,7 @@ interface RefusedCoin {
 
 export class TradeRefusals {
   readonly #clock: Clock;
-  /** By coin of a market that the upstream lists. */
+  /** The refusals by coin. */
   readonly #refusals = new Map<string, RefusedCoin>();
 
   constructor(clock: Clock) {
@@ -35,7 +35,7 @@ export class TradeRefusals {
     this.#refusals.delete(coin);
   }
 
-  /** Whether the coin was refused, and is not due to be tried again. */
+  /** Returns true if the coin was refused, and is not due to be tried again. */
   isWaiting(coin: string): boolean {
     const refusal = this.#refusals.get(coin);
     return refusal !== undefined && this.#clock.nowMs() < refusal.retryMs;
@@ -45,7 +45,7 @@ export class TradeRefusals {
     return (this.#refusals.get(coin)?.count ?? 0) >= REFUSALS_MAX;
   }
 
-  /** True if a refused coin is due to be tried again; each retry is reported once. */
+  /** Returns true if a refused coin is due to be tried again. Each retry is reported once. */
   takeDue(): boolean {
     const nowMs = this.#clock.nowMs();
     let isDue = false;
