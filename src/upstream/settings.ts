@@ -1,5 +1,6 @@
 /**
- * The settings about a live exchange: its address, what is read from it, and how often it is read.
+ * The settings for a live exchange: its address, the data that is read from it, and how often the
+ * data is read.
  */
 
 import type { Declarations, SettingValues } from '../config/setting.ts';

@@ -78,7 +78,7 @@ export function wasAsked(outcome: ItemOutcome | ForwardOutcome): boolean {
   return !('reason' in outcome) || outcome.isSent === true;
 }
 
-/** Ages in milliseconds; null if there is no such data. */
+/** Ages in milliseconds; null if no data of this kind was received. */
 export interface FollowAges {
   /** The age of the oldest mark that a position needs. */
   readonly marks: number | null;

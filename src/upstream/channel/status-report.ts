@@ -3,7 +3,7 @@
 import { readStatus } from './channel-messages.ts';
 import type { FollowStatus } from './follower-client.ts';
 
-/** The follower reports once a second. */
+/** The time after which a report is stale. The follower reports once a second. */
 const RECENT_MS = 5_000;
 
 export class StatusReport {

@@ -8,13 +8,13 @@ export interface QuestionAsker {
   ask(question: QuestionBody, options: AskOptions): Promise<unknown>;
 }
 
-/** An answer: the text that the upstream sent, and the parsed JSON value. */
+/** An answer: the text that the upstream sent, and its JSON value. */
 export interface ParsedAnswer {
   readonly text: string;
   readonly json: unknown;
 }
 
-/** For readers that may pass on the upstream's text unchanged. */
+/** The part of the upstream's client for readers that may pass on the upstream's text unchanged. */
 export interface AnswerAsker extends QuestionAsker {
   askAnswer(question: QuestionBody, options: AskOptions): Promise<ParsedAnswer>;
 }

@@ -1,35 +1,36 @@
 /**
- * The addresses of an upstream. Everything except the origin is secret: vendors put a key into the
- * path, or expect a key in a header.
+ * The addresses of an upstream. Everything except the origin is secret, because vendors put a key
+ * into the path, or require a key in a header.
  */
 
 import { UpstreamSecrets } from './answers/upstream-secrets.ts';
 
-/** Maximum length of an upstream's text in our logs and errors. */
+/** The maximum length of an upstream's text in our logs and errors. */
 const SHOWN_LENGTH_MAX = 200;
 /**
- * Maximum length of a text that is searched for secrets. A mask is shorter than the secret that it
- * hides, so more is read than shown.
+ * The maximum length of a text that is searched for secrets. It is longer than SHOWN_LENGTH_MAX,
+ * because a mask is shorter than the secret that it hides.
  */
 const READ_LENGTH_MAX = 8_192;
 
 export interface UpstreamAddress {
-  /** For logs, /health and metrics: scheme, host and port. */
+  /** The scheme, the host and the port of the address, for logs, /health and metrics. */
   readonly origin: string;
-  /** Path and query of the address that questions are posted to. */
+  /** The path and the query of the address to which questions are posted. */
   readonly infoPath: string;
   /** The address of the push connection. */
   readonly pushUrl: string;
   /** Hides secrets in a text of ours, which may quote the upstream. */
   redact(text: string): string;
   /**
-   * A text of the upstream for a log or an error: secrets are hidden first, then the text is cut to
-   * one line.
+   * Prepares a text of the upstream for a log or an error: first hides secrets, then cuts the text
+   * to one line.
    */
   show(text: string): string;
   /**
-   * Whether an answer contains a key of ours. Nobody may see the key, and an answer with a mask in
-   * it would be wrong. With bounds: whether a key starts within the bounds.
+   * Returns true if an answer contains one of our keys. With bounds, returns true if a key starts
+   * within the bounds. This answer cannot be used: no client may see the key, and an answer with a
+   * mask in it would be wrong.
    */
   containsKey(answer: Buffer, from?: number, to?: number): boolean;
 }
@@ -66,7 +67,7 @@ function decode(part: string): string {
   }
 }
 
-/** The first characters of a text, on one line. */
+/** Returns the first characters of a text, on one line. */
 function cut(text: string): string {
   return text
     .slice(0, SHOWN_LENGTH_MAX)

@@ -1,29 +1,31 @@
-/** Every way in which a question to the upstream can fail. */
+/** The errors of questions to the upstream. */
 
 export type UpstreamErrorKind =
-  /** No connection, or the upstream closed it before the response was complete. */
+  /** There was no connection, or the upstream closed it before the response was complete. */
   | 'network'
-  /** No complete response before the deadline. */
+  /** The response was not complete before the deadline. */
   | 'timeout'
-  /** Status 429. */
+  /** The upstream answered with status 429. */
   | 'rate_limited'
-  /** Status 500 or above. Some servers also answer 500 to a question about an unknown dex. */
+  /**
+   * The status was 500 or above. Some servers also answer 500 to a question about an unknown dex.
+   */
   | 'server'
-  /** Another status: see `isUnknownQuestion`. */
+  /** The upstream answered with another status: see `isUnknownQuestion`. */
   | 'refused'
-  /** The response is not JSON, is cut off, or is over the size limit. */
+  /** The response is not valid JSON, or is over the size limit. */
   | 'malformed'
-  /** Not sent: the budget is spent. */
+  /** The question was not sent, because the budget is spent. */
   | 'busy'
-  /** Not sent: the upstream did not answer the earlier requests. */
+  /** The question was not sent, because the upstream did not answer earlier requests. */
   | 'down'
-  /** Not sent: the follower stops. */
+  /** The question was not sent, because the follower stops. */
   | 'closed';
 
 interface UpstreamErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
-  /** The default depends on the kind. */
+  /** The default depends on the kind of the error. */
   readonly isSent?: boolean;
 }
 
@@ -31,13 +33,13 @@ const UNSENT_KINDS: readonly UpstreamErrorKind[] = ['busy', 'down', 'closed'];
 
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
-  /** After how long to ask again; undefined if unknown. */
+  /** The time after which to ask again, in milliseconds; undefined if it is not known. */
   readonly retryAfterMs: number | undefined;
   /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
   /**
-   * The question was sent to the upstream, or may have been: the upstream has probably charged for
-   * it.
+   * True if the question was sent to the upstream, or may have been sent: then the upstream has
+   * probably charged for it.
    */
   readonly isSent: boolean;
 
@@ -52,12 +54,12 @@ export class UpstreamError extends Error {
 }
 
 /**
- * Statuses with which servers refuse a question that they do not know. Any other refusal may be
- * temporary.
+ * The statuses with which servers refuse a question that they do not know. A refusal with another
+ * status may be temporary.
  */
 const UNKNOWN_STATUSES: readonly unknown[] = [400, 404, 405, 422];
 
-/** True if the upstream seems not to know the question at all. */
+/** Returns true if the upstream seems not to know the question at all. */
 export function isUnknownQuestion(error: unknown): error is UpstreamError {
   if (!(error instanceof UpstreamError) || error.kind !== 'refused') return false;
   return UNKNOWN_STATUSES.includes(error.status);

@@ -1,5 +1,5 @@
 /**
- * Sends one request and reads its response, with limits on time, size and the number of
+ * Sends a request and reads its response, with limits on the time, the size and the number of
  * connections.
  */
 
@@ -10,14 +10,14 @@ import type { UpstreamAddress } from './upstream-address.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
- * Deadline for connecting. It is shorter than the deadline of the request, so that it has a
- * separate error.
+ * The deadline for connecting. It is shorter than the deadline of the request, so that a failure to
+ * connect has a separate error.
  */
 const CONNECT_MS_MAX = 5_000;
-/** How long an idle connection stays open. */
+/** The time for which an idle connection stays open. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Failures before anything is sent. */
+/** The codes of failures that happen before anything is sent. */
 const UNSENT_CODES: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -29,10 +29,10 @@ const UNSENT_CODES: ReadonlySet<unknown> = new Set([
 
 export interface HttpOptions {
   readonly address: UpstreamAddress;
-  /** Sent with each request, such as the header of a vendor's key. */
+  /** The headers of each request, such as the header with a vendor's key. */
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** For the whole of a request. */
+  /** The deadline of the whole request, including its response. */
   readonly deadlineMs: number;
   readonly bodyBytesMax: number;
   readonly connections: number;
@@ -44,7 +44,7 @@ export interface HttpResponse {
   readonly body: Buffer;
 }
 
-/** How a request ended. */
+/** The result of a request, and whether the upstream counted the request. */
 export interface PostOutcome {
   readonly arrival: Arrival;
   readonly result: HttpResponse | UpstreamError;
@@ -56,7 +56,7 @@ export async function openUpstreamHttp(options: HttpOptions): Promise<UpstreamHt
     connections: options.connections,
     connect: { timeout: Math.min(CONNECT_MS_MAX, options.deadlineMs) },
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The deadline of the request covers both.
+    // The deadline of the request covers the headers and the body.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -108,7 +108,7 @@ export class UpstreamHttp {
     const { bodyBytesMax } = this.#options;
     const chunks: Buffer[] = [];
     let length = 0;
-    // Leaving the loop destroys the stream, and with it the connection.
+    // If the loop ends early, the stream is destroyed, and the connection with it.
     for await (const chunk of body) {
       length += chunk.length;
       if (length > bodyBytesMax) {
@@ -126,28 +126,28 @@ export class UpstreamHttp {
   #describeFailure(error: Error): UpstreamError {
     if (error instanceof UpstreamError) return error;
     const message = error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
-    // The cause is left out, because it may quote the address or the upstream's response.
+    // The error has no cause, because the cause may quote the address or the upstream's response.
     const isSent = arrivalOf(error, false) !== 'unsent';
     const { address } = this.#options;
     const shown = isOfClient(error) ? address.redact(message) : address.show(message);
     return new UpstreamError('network', shown, { isSent });
   }
 
-  /** Ends the connections; requests in flight fail. */
+  /** Ends the connections. Requests in flight fail. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
 }
 
 /**
- * Whether the message was written by the HTTP client: such a message quotes nothing but the
+ * Returns true if the HTTP client wrote the message. Then the message quotes nothing except the
  * upstream's origin.
  */
 function isOfClient({ code }: NodeJS.ErrnoException): boolean {
   return code?.startsWith('UND_ERR_') === true;
 }
 
-/** Whether the upstream may have counted, or may still count, a request that got no response. */
+/** Returns whether the upstream counted a request that got no response, or may still count it. */
 function arrivalOf(error: Error, isLate: boolean): Arrival {
   if (isLate) return 'unknown';
   return UNSENT_CODES.has((error as NodeJS.ErrnoException).code) ? 'unsent' : 'arrived';

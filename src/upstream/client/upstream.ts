@@ -1,6 +1,7 @@
 /**
  * The client of the upstream. It sends questions within the budget. Identical questions in flight
- * share one request. An upstream that does not answer gets only probes until it answers again.
+ * share one request. If the upstream does not answer, the client sends only probes until the
+ * upstream answers again.
  */
 
 import type { QuestionBody } from '../../info/question.ts';
@@ -26,20 +27,23 @@ import type { WaitingKeys } from './waiting-keys.ts';
 /** A small question that every server answers. */
 const PROBE = { type: 'clearinghouseState', user: `0x${'0'.repeat(40)}` } as const;
 /**
- * If the upstream closes an idle connection just when we send a request on it, the request is sent
- * a second time.
+ * The maximum number of requests for one question. A second request is needed if the upstream
+ * closes an idle connection just when we send a request on it.
  */
 const ATTEMPTS_MAX = 2;
 
 export interface AskOptions {
   readonly priority: Priority;
   /**
-   * How long the question may wait to be sent. After this time it is rejected as `busy` or `down`.
+   * The maximum time that the question may wait to be sent. After this time, the question is
+   * rejected as `busy` or `down`.
    */
   readonly waitMsMax?: number;
-  /** Stops waiting for the answer. A request that was sent is not aborted. */
+  /**
+   * Stops waiting for the answer when the signal aborts. A request that was sent is not aborted.
+   */
   readonly signal?: AbortSignal;
-  /** The keys that wait for the answer; undefined if no key does. */
+  /** The keys that wait for the answer; undefined if no key waits. */
   readonly waitingKeys?: WaitingKeys;
 }
 
@@ -50,21 +54,21 @@ export interface UpstreamLog {
 
 export interface UpstreamOptions {
   readonly address: UpstreamAddress;
-  /** Weight a minute; Infinity for no limit. */
+  /** The weight per minute; Infinity for no limit. */
   readonly budget: number;
   readonly log: UpstreamLog;
   /** The weight of each question. */
   readonly weights?: UpstreamWeights;
   /** The part of the budget that is reserved for forwarded questions, from 0 to 1. */
   readonly forwardShare?: number;
-  /** Sent with each request, such as the header of a vendor's key. */
+  /** The headers of each request, such as the header with a vendor's key. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The weight that earlier processes have spent. */
   readonly spent?: SpentLog | undefined;
-  /** Deadline of a whole request. */
+  /** The deadline of a whole request, in milliseconds. */
   readonly deadlineMs?: number;
   readonly bodyBytesMax?: number;
-  /** Maximum number of connections, and so of requests in flight. */
+  /** The maximum number of connections, and so also of requests in flight. */
   readonly connections?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -84,7 +88,7 @@ const DEFAULTS = {
 
 export interface UpstreamHealth {
   readonly isHealthy: boolean;
-  /** Why the upstream is not healthy, or why we ask it more slowly. */
+  /** The reason why the upstream is not healthy, or why we ask it more slowly. */
   readonly reason?: string;
 }
 
@@ -100,9 +104,9 @@ export class Upstream {
   readonly #http: UpstreamTransport;
   readonly #options: Required<UpstreamOptions>;
   readonly #breaker: CircuitBreaker;
-  /** Questions that wait or are in flight, by their text. */
+  /** The questions that wait or are in flight, by their text. */
   readonly #reads = new Map<string, SharedRead>();
-  /** Checks of long answers that are passed on without parsing. */
+  /** Runs the checks of long answers that are passed on without parsing. */
   readonly #checks = new WorkQueue();
   #isClosed = false;
 
@@ -129,19 +133,21 @@ export class Upstream {
     });
   }
 
-  /** The answer as a JSON value; rejects with an UpstreamError, or with the signal's reason. */
+  /**
+   * Returns the answer as a JSON value; rejects with an UpstreamError, or with the signal's reason.
+   */
   async ask(question: QuestionBody, options: AskOptions): Promise<unknown> {
     return (await this.#read(question, options)).json;
   }
 
-  /** The answer as a JSON value, and as the text that the upstream sent. */
+  /** Returns the answer as a JSON value, and as the text that the upstream sent. */
   askAnswer(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
   }
 
   /**
-   * The answer as the bytes that the upstream sent, checked to be valid JSON, and its number of
-   * rows.
+   * Returns the answer as the bytes that the upstream sent, and its number of rows. The bytes are
+   * checked to be valid JSON.
    */
   askBytes(question: QuestionBody, options: AskOptions): Promise<UpstreamAnswer> {
     return this.#read(question, options);
@@ -229,7 +235,7 @@ export class Upstream {
     });
   }
 
-  /** Nobody waits for the answer any more. */
+  /** Withdraws a read because no caller waits for its answer any more. */
   #withdraw(read: SharedRead): void {
     if (this.budget.withdraw(read)) this.#reads.delete(read.question.body);
   }
@@ -257,8 +263,8 @@ export class Upstream {
   }
 
   /**
-   * Reports the outcome to the circuit breaker and the budget. This happens before the ticket ends,
-   * because other requests are sent then.
+   * Reports the outcome to the circuit breaker and the budget. This must happen before the ticket
+   * ends, because then other requests are sent.
    */
   #judge(
     { result }: PostOutcome,
@@ -287,7 +293,8 @@ export class Upstream {
   }
 
   /**
-   * The weight that the upstream charged; without an answer, the maximum that it may have charged.
+   * Returns the weight that the upstream charged. Without an answer, returns the maximum that the
+   * upstream may have charged.
    */
   #chargeFor(
     { question: { type }, weight }: SharedRead,
@@ -331,7 +338,7 @@ export class Upstream {
     this.#options.log.warn(`upstream ${this.#options.address.origin} ${what}`);
   }
 
-  /** Rejects waiting questions, and ends requests in flight. */
+  /** Rejects waiting questions, and ends the requests in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#breaker.stop();
@@ -345,7 +352,7 @@ function weightRequestOf(weight: number, { priority, waitingKeys }: AskOptions):
   return { weight, priority, keyIds: waitingKeys && [...waitingKeys.keyIds] };
 }
 
-/** The error for questions that are rejected at once because an earlier request failed. */
+/** Returns the error for questions that are rejected at once because an earlier request failed. */
 function describeDown(reason: string): UpstreamError {
   const until = `it is tried again at most ${PROBE_MAX_MS} ms after each failure, until it answers`;
   return new UpstreamError('down', `not asked, since it failed before (${reason}): ${until}`);

@@ -1,10 +1,11 @@
 /**
- * The keys that a read of the upstream is for. A read may need several questions to the upstream.
+ * The keys that wait for a read from the upstream. A read may need several questions to the
+ * upstream.
  */
 export class WaitingKeys {
   readonly #keyIds: Set<string>;
   #joined: () => void = () => undefined;
-  /** Whether one of the questions was sent: the upstream has probably charged for it. */
+  /** True if one of the questions was sent: then the upstream has probably charged for it. */
   isSent = false;
 
   constructor(keyId: string) {
@@ -16,7 +17,10 @@ export class WaitingKeys {
     return this.#keyIds;
   }
 
-  /** Another key waits for the read as well: its questions may be sent earlier. */
+  /**
+   * Notes that another key waits for the read, so that the questions of the read may be sent
+   * earlier.
+   */
   join(keyId: string): void {
     if (this.#keyIds.has(keyId)) return;
     this.#keyIds.add(keyId);
@@ -24,8 +28,8 @@ export class WaitingKeys {
   }
 
   /**
-   * Sets the function that is called when a key joins. It replaces the function that was set
-   * before.
+   * Sets the function that is called when a key joins. This function replaces the function that was
+   * set before.
    */
   whenJoined(joined: () => void): void {
     this.#joined = joined;

@@ -44,7 +44,7 @@ export interface PositionRow {
   readonly entryNotional: number;
   readonly mode: LeverageMode;
   readonly leverage: number;
-  /** 0 if the position is cross. */
+  /** The raw USD of an isolated position; 0 if the position is cross. */
   readonly rawUsd: number;
   readonly fundingAllTime: number;
   readonly fundingSinceOpen: number;
@@ -64,7 +64,7 @@ export interface AccountRows {
   readonly cash: number;
   readonly positions: readonly PositionRow[];
   readonly orderMargin: number;
-  /** False if nothing is withdrawable: orderMargin is then its smallest possible value. */
+  /** False if nothing is withdrawable. Then `orderMargin` is its smallest possible value. */
   readonly isOrderMarginExact: boolean;
   readonly collateral: number;
   /**
@@ -123,7 +123,10 @@ function readRows(
   return { dex, time: reported.time, cash, positions, ...orders, collateral, isCollateralShown };
 }
 
-/** The liquidation price of a cross position is the only figure that depends on the collateral. */
+/**
+ * Returns true if a cross position has a liquidation price, or if there are no cross positions. No
+ * other figure depends on the collateral.
+ */
 function showsCollateral({ positions }: ReportedAccount): boolean {
   const cross = positions.filter(({ leverageType }) => leverageType === 'cross');
   return cross.length === 0 || cross.some(({ liquidationPx }) => liquidationPx !== null);

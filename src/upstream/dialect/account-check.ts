@@ -131,7 +131,7 @@ function compareSummary(
   ];
 }
 
-/** Whether our rules reproduce every figure of the position in the answer. */
+/** Returns true if our rules reproduce every figure of the position in the answer. */
 export function isPositionExplained(account: AccountFigures, reported: ReportedPosition): boolean {
   return comparePosition(account, reported).every(({ isSame }) => isSame);
 }

@@ -8,7 +8,7 @@ import { checkTiers, type TierTerms } from '../../state/markets/margin-tiers.ts'
 
 export type TierTable = readonly TierTerms[];
 
-/** The table in the form of events. */
+/** Returns the table in the form of events. */
 export function describeTiers(tiers: TierTable) {
   return tiers.map(({ lowerBound, maxLeverage }) => ({
     lowerBound: formatUnits(lowerBound, USD_DECIMALS),

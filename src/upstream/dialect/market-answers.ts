@@ -65,7 +65,7 @@ export interface MetaListing {
   readonly json: unknown;
 }
 
-/** The interface names the first dex "". */
+/** The first dex. Its name in the interface is "". */
 const FIRST_DEX: DexListing = { name: '', fullName: '', deployer: undefined };
 /** The list for a server that does not know the question `perpDexs`. */
 export const ONLY_FIRST_DEX: DexListings = { dexes: [FIRST_DEX], odd: [], json: [null] };

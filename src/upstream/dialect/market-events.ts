@@ -13,7 +13,7 @@ export function describeNewDexes(ledger: StateView, directory: MarketDirectory):
     .map(describeDex);
 }
 
-/** The upstream's lists that differ from those of the ledger. */
+/** Returns the events for the upstream's lists that differ from those of the ledger. */
 export function describeListChanges(
   { universes, markets }: StateView,
   { lists }: MarketDirectory,

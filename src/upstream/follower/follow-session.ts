@@ -88,7 +88,7 @@ interface PendingRead {
   readonly outcome: Promise<ItemOutcome>;
 }
 
-/** Maximum number of items that are followed. */
+/** The maximum number of items that are followed. */
 const WATCHED_MAX = 20_000;
 /** The maximum number of due items that are read at the same time. */
 const READS_MAX = 64;

@@ -7,7 +7,7 @@ const RETRY_FIRST_MS = 1_000;
 
 export interface PeriodicTaskOptions {
   readonly clock: Clock;
-  /** Time between the end of a run and the next run. */
+  /** Returns the time between the end of a run and the next run. */
   intervalMs(): number;
   run(): Promise<void>;
   failed(error: Error): void;

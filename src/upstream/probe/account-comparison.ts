@@ -1,6 +1,7 @@
 /**
- * Compares the figures of an account on another server with ours. The follower's own code reads and
- * judges the account, so the comparison finds the same collateral and the same margin tiers.
+ * Compares the figures of an account on another server with our figures. The follower's code reads
+ * and judges the account, so the comparison finds the same collateral and the same margin tiers as
+ * a follower.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -34,17 +35,20 @@ interface JudgedFigure extends ComparedFigure {
 export interface AccountComparison {
   /** The time of the answer, in milliseconds. */
   readonly time: number;
-  /** `userAbstraction`; undefined if the server does not answer this question. */
+  /** The answer to `userAbstraction`; undefined if the server does not answer this question. */
   readonly mode: string | undefined;
   /** True if a follower would record the account. */
   readonly isReproduced: boolean;
-  /** In words: what the figures alone do not show, and what we do not know. */
+  /** Sentences about what the figures alone do not show, and about what we do not know. */
   readonly notes: readonly string[];
   readonly figures: readonly JudgedFigure[];
-  /** Why a follower would not record the account; empty if the reason is not a figure. */
+  /**
+   * The mismatches because of which a follower would not record the account; empty if it would
+   * record the account, or if the reason is not a mismatch.
+   */
   readonly mismatches: readonly Mismatch[];
   /**
-   * The rows of the answer, with the collateral and the margin tiers that were found. Undefined if
+   * The rows of the answer, with the collateral and the margin tiers that were found; undefined if
    * the answer has no rows.
    */
   readonly reading: AccountReading | undefined;
@@ -57,21 +61,27 @@ interface ComparedAccount {
 }
 
 const ISOLATED_LEG = 'isolatedLeg';
-/** The figures that contain an isolated amount outside of all positions. */
+/** The figures that include an isolated amount outside of all positions. */
 const LEG_FIGURES: readonly string[] = ['marginSummary.accountValue', 'marginSummary.totalRawUsd'];
-/** Without timers, the market keeper reads the markets only when it is asked to. */
+/**
+ * A clock without timers: with it, the market keeper reads the markets only when `refresh` is
+ * called.
+ */
 const CLOCK: Clock = { nowMs: () => SYSTEM_CLOCK.nowMs(), setTimer: () => () => undefined };
 const LEG_NOTE = 'isolated leg: cash outside of all positions, whose rule is not known';
 
 export class AccountComparer {
-  /** Without accounts: nothing is known about an account before it is read. */
+  /** A ledger without accounts, because nothing is known about an account before it is read. */
   readonly #ledger = createState();
   readonly #markets: MarketKeeper;
   readonly #modes: ModeReader;
   readonly #accounts: AccountReader;
   #directory = directoryOfLedger(this.#ledger);
   #hasMarkets = false;
-  /** The last warning: why markets, or the collateral of an account, could not be read. */
+  /**
+   * The last warning: the reason why the markets, or the collateral of an account, could not be
+   * read.
+   */
   #warning = '';
 
   /** The options of every question to the server. */
@@ -123,7 +133,10 @@ export class AccountComparer {
     return this.#describe(describeOutcome(result), await this.#findMode(item.user));
   }
 
-  /** A follower reads the mode only if the mode matters; a comparison always names the mode. */
+  /**
+   * Reads the account's mode. A follower reads the mode only if it needs the mode; a comparison
+   * always reports it.
+   */
   async #findMode(user: string): Promise<string | undefined> {
     try {
       return await this.#modes.find({ user, isDoubted: false }, this.#ask);
@@ -153,10 +166,10 @@ export class AccountComparer {
   }
 }
 
-/** What the follower decided about an answer. */
+/** The follower's decision about an answer. */
 interface Outcome {
   readonly isReproduced: boolean;
-  /** The questions about the collateral failed. */
+  /** True if the questions about the collateral failed. */
   readonly isUndecided: boolean;
   readonly time: number;
   readonly mismatches: readonly Mismatch[];
@@ -172,7 +185,10 @@ function describeOutcome(result: Exclude<AccountResult, { kind: 'failed' }>): Ou
 interface UnexplainedReading {
   readonly reading: AccountReading;
   readonly mismatches: readonly Mismatch[];
-  /** The prices of liquidation of cross positions depend on a rule or an amount that is not known. */
+  /**
+   * True if the liquidation prices of cross positions depend on a rule or an amount that is not
+   * known.
+   */
   readonly isPriceUnknown: boolean;
 }
 
@@ -194,7 +210,10 @@ function isCross({ rows }: AccountReading, coin: string | undefined): boolean {
   return rows.positions.some(({ market, mode }) => market.coin === coin && mode === 'cross');
 }
 
-/** What the follower has found, and records with the account. */
+/**
+ * Describes the collateral and the margin tiers that the follower has found, and records with the
+ * account.
+ */
 function describeFound({ rows: { collateral, positions } }: AccountReading): string[] {
   const own = positions.flatMap(({ market, ownTiers }) => (ownTiers ? [market.coin] : []));
   return [
@@ -205,7 +224,7 @@ function describeFound({ rows: { collateral, positions } }: AccountReading): str
   ];
 }
 
-/** The mismatches that are about no figure of the table. */
+/** Describes the mismatches that do not belong to a figure of the table. */
 function describeOthers(
   mismatches: readonly Mismatch[],
   figures: readonly ComparedFigure[],

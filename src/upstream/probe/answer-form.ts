@@ -9,26 +9,26 @@ import type { Schema } from '../../info/schema.ts';
 
 /** A difference at one place of the answer. All elements of a list count as one place. */
 interface FormDifference {
-  /** Such as `assetPositions[].position.szi`. */
+  /** The path of the place, such as `assetPositions[].position.szi`. */
   readonly path: string;
   readonly expected: string;
-  /** The first value that was found. */
+  /** The first value that was found at this place. */
   readonly got: string;
   readonly count: number;
 }
 
 export interface AnswerForm {
   readonly differences: readonly FormDifference[];
-  /** Paths of members that our schema does not have. */
+  /** The paths of members that our schema does not have. */
   readonly additional: readonly string[];
 }
 
-/** Maximum number of findings of each kind. Further findings are left out. */
+/** The maximum number of findings of each kind. Further findings are left out. */
 const FINDINGS_MAX = 20;
-/** Maximum number of values that are checked: an answer may have millions. */
+/** The maximum number of values that are checked: an answer may have millions of values. */
 const VALUES_MAX = 500_000;
 const NAME = /^[A-Za-z]\w{0,39}$/;
-/** Members that the exchange omits where our answer has a figure without meaning. */
+/** Members that the exchange leaves out if they have no meaning. Our answers always have them. */
 const LEFT_OUT: readonly string[] = ['assetPositions[].position.leverage.rawUsd'];
 
 /** Never throws, for any value. */
@@ -66,8 +66,8 @@ class FormComparison implements AnswerForm {
   }
 
   /**
-   * Our ledger always has the same value here, while the exchange has real figures: only the type
-   * must fit.
+   * Compares only the types. Our ledger always has the same value here, while the exchange has real
+   * figures.
    */
   #compareConstant(constant: unknown, value: unknown, path: string): void {
     if (typeof value !== typeof constant) this.#note(path, value, `a ${typeof constant}`);
@@ -80,7 +80,7 @@ class FormComparison implements AnswerForm {
   }
 
   #compareScalar({ type, pattern }: Schema, value: unknown, path: string): void {
-    // In our schema, null stands for figures that the ledger does not have.
+    // In our schema, null stands for a figure that the ledger does not have.
     if (type === undefined || type === 'null') return;
     const isOfType = type === 'integer' ? Number.isInteger(value) : typeof value === type;
     if (!isOfType) this.#note(path, value, type === 'integer' ? 'a whole number' : `a ${type}`);

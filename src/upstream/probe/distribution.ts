@@ -1,6 +1,9 @@
 /** Collects durations in milliseconds, and summarizes them for the report. */
 
-/** A probe takes at most an hour, and measures a few durations a second. */
+/**
+ * The maximum number of durations. A probe takes at most an hour, and measures a few durations a
+ * second.
+ */
 const SAMPLES_MAX = 20_000;
 
 export interface Spread {
@@ -17,7 +20,7 @@ export class Distribution {
     if (this.#samples.length < SAMPLES_MAX) this.#samples.push(ms);
   }
 
-  /** Undefined if nothing was measured. */
+  /** The summary of the durations; undefined if nothing was measured. */
   get spread(): Spread | undefined {
     const sorted = this.#samples.toSorted((first, second) => first - second);
     if (sorted.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs a probe of a server from the settings: opens the connections, and returns the report without
- * secrets.
+ * Runs a probe of a server with the given settings: opens the connections, and returns the report
+ * without secrets.
  */
 
 import { formatAddress } from '../../exact/address.ts';
@@ -18,11 +18,11 @@ import { ProbeMarkets } from './probe-markets.ts';
 import { ProbePush } from './probe-push.ts';
 import type { ProbeReport } from './probe-report.ts';
 
-/** Weight a minute: a twelfth of the limit of the exchange's public server. */
+/** The weight per minute: a twelfth of the limit of the exchange's public server. */
 export const PROBE_BUDGET = 100;
 const DEADLINE_MS = 10_000;
 const BODY_BYTES_MAX = 8 << 20;
-/** Maximum number of messages in addition to pings. */
+/** The maximum number of messages in a minute, without pings. */
 const MESSAGES_MAX = 50;
 const PUSH_LIMITS = {
   usersMax: 1,

@@ -1,4 +1,4 @@
-/** Finds amounts of an account's answer that are not printed as the exchange prints amounts. */
+/** Finds amounts in an account's answer that are not printed as the exchange prints amounts. */
 
 import { isJsonObject, USD_DECIMALS } from '../../events/fields.ts';
 import { describeValue } from '../../events/refusal.ts';
@@ -8,13 +8,13 @@ import { readPrinted } from '../dialect/printed-amounts.ts';
 export interface PrintedAmounts {
   readonly checked: number;
   /**
-   * Each path once, with the first amount there that is not the nearest double of an amount in
-   * millionths.
+   * Each path with a strange amount once, with the first strange amount. An amount is strange if it
+   * is not the nearest double of an amount in millionths.
    */
   readonly strange: readonly { readonly path: string; readonly got: string }[];
 }
 
-/** Members with amounts in USD, at any place of an answer. */
+/** The names of members with amounts in USD, at any place of an answer. */
 const USD_NAMES: ReadonlySet<string> = new Set([
   ...['accountValue', 'totalNtlPos', 'totalRawUsd', 'totalMarginUsed', 'withdrawable'],
   ...['crossMaintenanceMarginUsed', 'rawUsd', 'positionValue', 'unrealizedPnl', 'marginUsed'],

@@ -13,7 +13,7 @@ const ACCOUNT = 'clearinghouseState';
 
 export class ProbeAccounts {
   readonly #client: Pick<ProbeClient, 'ask'>;
-  /** What the server has answered about its markets, by type of question. */
+  /** The server's answers about its markets, by type of question. */
   readonly #known: ReadonlyMap<string, unknown>;
   readonly #comparer: AccountComparer;
   /** The last answer about an account. */

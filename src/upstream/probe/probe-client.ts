@@ -1,4 +1,4 @@
-/** Asks the probed server: one request at a time, within a small budget. */
+/** Asks the probed server, one request at a time, within a small budget. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
@@ -12,22 +12,27 @@ import type { HttpResponse, UpstreamHttp } from '../client/upstream-http.ts';
 export interface ProbeAnswer {
   /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
-  /** Why there is no answer; undefined if there is one. */
+  /** The reason why there is no answer; undefined if there is an answer. */
   readonly error: UpstreamError | undefined;
   readonly json: unknown;
-  /** Time from the request to the last byte of the response. */
+  /** The time from the request to the last byte of the response. */
   readonly ms: number;
   readonly bytes: number;
-  /** This machine's clock when the response was complete, in milliseconds since 1970. */
+  /**
+   * The time of this machine's clock when the response was complete, in milliseconds since 1970.
+   */
   readonly receivedMs: number;
-  /** The `Date` of the response, in whole seconds; undefined if it has none. */
+  /**
+   * The time in the `Date` header of the response, in milliseconds since 1970; undefined if the
+   * response has no such header. The time is rounded to whole seconds.
+   */
   readonly dateMs: number | undefined;
 }
 
 export interface ProbeClientOptions {
   readonly http: Pick<UpstreamHttp, 'post'>;
   readonly address: UpstreamAddress;
-  /** Weight a minute. */
+  /** The weight per minute. */
   readonly budget: number;
   readonly clock: Clock;
   wallMs(): number;
@@ -36,9 +41,9 @@ export interface ProbeClientOptions {
 export class ProbeClient {
   readonly #options: ProbeClientOptions;
   readonly #budget: UpstreamBudget;
-  /** Weight that was spent in total. */
+  /** The weight that was spent in total. */
   spent = 0;
-  /** Number of answers with status 429. */
+  /** The number of answers with status 429. */
   refusals = 0;
 
   constructor(options: ProbeClientOptions) {
@@ -47,7 +52,7 @@ export class ProbeClient {
     this.#budget = new UpstreamBudget({ limit, clock, forwardShare: 0, inFlightMax: 1 });
   }
 
-  /** Undefined if the probe ends before the question is sent. */
+  /** Returns the answer; returns undefined if the probe ends before the question is sent. */
   async ask(question: QuestionBody): Promise<ProbeAnswer | undefined> {
     const weight = PUBLIC_WEIGHTS.maxOf(question.type);
     const ticket = await new Promise<Ticket | UpstreamError>((resolve) =>

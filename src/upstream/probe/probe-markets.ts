@@ -15,7 +15,7 @@ import {
 import { createDirectory, type MarketDirectory } from '../dialect/market-directory.ts';
 
 const FIRST_DEX = '';
-/** Maximum number of dexes whose accounts are compared. */
+/** The maximum number of dexes whose accounts are compared. */
 const DEXES_MAX = 20;
 
 export class ProbeMarkets {
@@ -32,12 +32,15 @@ export class ProbeMarkets {
     return named.slice(0, DEXES_MAX);
   }
 
-  /** The markets of the first dex that are traded, in the server's order. */
+  /** The coins of the markets of the first dex that are traded, in the server's order. */
   get coins(): string[] {
     return this.directory.listTraded(FIRST_DEX).map(({ coin }) => coin);
   }
 
-  /** Reads an answer about markets. Returns why it cannot be read; undefined if it can. */
+  /**
+   * Reads an answer about markets. Returns the reason why it cannot be read; returns undefined if
+   * it can be read.
+   */
   take(type: string, json: unknown): string | undefined {
     const fault = this.#take(type, json);
     return fault instanceof DialectError ? fault.message : undefined;
@@ -65,7 +68,10 @@ export class ProbeMarkets {
     return undefined;
   }
 
-  /** For a server that does not answer the question for all dexes. */
+  /**
+   * Takes the markets of the first dex, for a server that does not answer the question for all
+   * dexes.
+   */
   #takeFirst(json: unknown): DialectError | undefined {
     const meta = readMeta(json);
     if (meta instanceof DialectError) return meta;

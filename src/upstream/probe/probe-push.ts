@@ -1,6 +1,6 @@
 /**
  * Measures the push connection of the probed server: which subscriptions it accepts, how often
- * frames arrive, and in which form.
+ * frames arrive, and which form they have.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -18,24 +18,25 @@ import { Distribution, type Spread } from './distribution.ts';
 export interface SubscriptionRow {
   readonly subscription: UpstreamSubscription;
   readonly isConfirmed: boolean;
-  /** The server's message; undefined if the server has not refused. */
+  /** The server's message; undefined if the server has not refused the subscription. */
   readonly refused: string | undefined;
   readonly frames: number;
-  /** Time from the subscription to the first frame; undefined if no frame arrived. */
+  /** The time from the subscription to the first frame; undefined if no frame arrived. */
   readonly firstMs: number | undefined;
-  /** Time between two frames. */
+  /** The time between two frames. */
   readonly interval: Spread | undefined;
-  /** Number of marks in the first frame, and in the largest later frame. */
+  /** The number of marks in the first frame, and in the largest later frame. */
   readonly marksFirst: number | undefined;
   readonly marksLater: number | undefined;
-  /** For trades: time from the trade to its arrival, by this machine's clock. */
+  /** For trades, the time from the trade to its arrival, by this machine's clock. */
   readonly age: Spread | undefined;
-  /** The first fault that our readers found; undefined if they have read every frame. */
+  /** The first fault that our readers found; undefined if they could read every frame. */
   readonly fault: string | undefined;
 }
 
 /**
- * Maximum number of report lines about lost connections and errors. Further ones are only counted.
+ * The maximum number of report lines about lost connections and errors. Further lines are only
+ * counted.
  */
 const LINES_MAX = 20;
 
@@ -93,7 +94,7 @@ export class ProbePush implements PushHandler {
   readonly #channels: Channel[] = [];
   #opened = 0;
   #mishaps = 0;
-  /** Errors of the server and lost connections, in their order. */
+  /** The errors of the server and the lost connections, in the order in which they happened. */
   readonly lines: string[] = [];
 
   constructor(options: ProbePushOptions) {
@@ -176,7 +177,10 @@ export class ProbePush implements PushHandler {
     return read instanceof DialectError ? read : read.odd[0];
   }
 
-  /** The first frame repeats old trades, so its ages are not counted. */
+  /**
+   * Reads trades, and notes their ages. The first frame repeats old trades, so its ages are not
+   * counted.
+   */
   #readTrades(channel: Channel, data: unknown): Error | undefined {
     const read = readTrades(data);
     if (read instanceof DialectError) return read;
@@ -186,7 +190,7 @@ export class ProbePush implements PushHandler {
   }
 }
 
-/** The coin of a frame of trades: all trades of one frame have the same coin. */
+/** Returns the coin of a frame of trades: all trades of one frame have the same coin. */
 function coinOf(data: unknown): unknown {
   const [first] = Array.isArray(data) ? data : [];
   return isJsonObject(first) ? first['coin'] : undefined;

@@ -1,12 +1,13 @@
 /**
- * The questions of a probe: types of our own interface that only read. No answer of a server can
- * add a type.
+ * The questions of a probe. They are types of our interface that only read. No answer of a server
+ * can add a type.
  *
- * After the questions that a follower needs come the forwarded types whose fields the probe can
- * fill in. The others are left out: those that need a value that the probe does not have, such as
- * an order, a vault or a token; those whose weight grows with the rows of the answer, since one
- * long history would use up the small budget; those of our archive, since no other server has them.
- * `fileSnapshot`, with which a server writes a file, is not a type of our interface.
+ * The questions that a follower needs are asked first. Then the probe asks the forwarded types
+ * whose fields it can fill in. It leaves out three groups of types: types that need a value that
+ * the probe does not have, such as an order, a vault or a token; types whose weight grows with the
+ * rows of the answer, because one long history would use up the small budget; and types of our
+ * archive, because no other server has them. `fileSnapshot`, which makes a server write a file, is
+ * not a type of our interface.
  */
 import type { QuestionBody } from '../../info/question.ts';
 import type { UpstreamQuestionType } from '../../info/question-type.ts';
@@ -14,16 +15,16 @@ import { UPSTREAM_TYPES } from '../../info/question-types.ts';
 import { PUBLIC_WEIGHTS } from '../../info/upstream-weights.ts';
 
 export interface ProbeSubject {
-  /** In lower case. */
+  /** The address of the user, in lower case. */
   readonly user: string;
   /** A traded market; undefined until markets are known. */
   readonly coin: string | undefined;
-  /** This machine's clock, in milliseconds since 1970. */
+  /** The time of this machine's clock, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** The table with one tier of maximum leverage 3: every exchange has it. */
+/** The number of the table with one tier of maximum leverage 3. Every exchange has this table. */
 const SINGLE_TIER = 3;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,7 +36,9 @@ const ofUser: FieldsOf = ({ user }) => ({ user });
 const ofCoin: FieldsOf = ({ coin }) => (coin === undefined ? undefined : { coin });
 const lastHour: FieldsOf = ({ nowMs }) => ({ startTime: nowMs - HOUR_MS });
 
-/** Combines the fields of all parts; undefined if the value of one part is not known. */
+/**
+ * Combines the fields of all parts. The result is undefined if the value of a part is not known.
+ */
 function both(...parts: readonly FieldsOf[]): FieldsOf {
   return (subject) => {
     const fields = parts.map((part) => part(subject));
@@ -44,7 +47,7 @@ function both(...parts: readonly FieldsOf[]): FieldsOf {
 }
 
 /**
- * In the order in which the questions are asked. The questions that a follower needs come first.
+ * The types in the order in which they are asked. The questions that a follower needs come first.
  */
 const QUESTIONS: ReadonlyMap<string, FieldsOf> = new Map([
   ['perpDexs', none],
@@ -83,14 +86,17 @@ const QUESTIONS: ReadonlyMap<string, FieldsOf> = new Map([
   ['userRole', ofUser],
 ]);
 
-/** By name of the field: values for the required fields of forwarded types. */
+/** Values for the required fields of forwarded types, by the name of the field. */
 const FIELDS: Readonly<Record<string, FieldsOf>> = {
   user: ofUser,
   coin: ofCoin,
   startTime: lastHour,
 };
 
-/** Undefined if the probe has no value for a required field, or if the weight grows with the rows. */
+/**
+ * Returns undefined if the probe has no value for a required field, or if the weight of the
+ * question grows with the rows of its answer.
+ */
 function deriveFields({ type, fields, weight }: UpstreamQuestionType): FieldsOf | undefined {
   const required = Object.entries(fields).filter(
     ([, { isOptional, fallback }]) => isOptional !== true && fallback === undefined,
@@ -111,7 +117,7 @@ export function listProbeTypes(): string[] {
   return [...ALL_QUESTIONS.keys()];
 }
 
-/** Undefined if the question needs a value that is not known. */
+/** Returns the question; returns undefined if it needs a value that is not known. */
 export function makeProbeQuestion(type: string, subject: ProbeSubject): QuestionBody | undefined {
   const fields = ALL_QUESTIONS.get(type)?.(subject);
   return fields === undefined ? undefined : { type, ...fields };

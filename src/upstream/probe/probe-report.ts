@@ -1,4 +1,4 @@
-/** The report of a probe, and its text for people. */
+/** The report of a probe, and its form as text. */
 
 import type { QuestionBody } from '../../info/question.ts';
 import { describeMismatch, type Mismatch } from '../dialect/dialect.ts';
@@ -9,40 +9,49 @@ import type { SubscriptionRow } from './probe-push.ts';
 
 export interface QuestionRow {
   readonly question: QuestionBody;
-  /** `not asked` if the time was over, or if a value that the question needs was not known. */
+  /**
+   * `not asked` means that the probe ended before, or that a value that the question needs was not
+   * known.
+   */
   readonly answered: 'yes' | 'no' | 'not asked';
   readonly status: number | undefined;
-  /** Why there is no answer. */
+  /** The reason why there is no answer; undefined if there is an answer. */
   readonly reason: string | undefined;
   readonly ms: number | undefined;
   readonly bytes: number | undefined;
-  /** Time from the answer's `time` to this machine's clock; undefined if the answer has no time. */
+  /**
+   * The time from the `time` of the answer to the time of this machine's clock; undefined if the
+   * answer has no `time`.
+   */
   readonly ageMs: number | undefined;
-  /** The comparison with our schema; undefined if we have no schema, or there is no answer. */
+  /** The comparison with our schema; undefined if we have no schema, or if there is no answer. */
   readonly form: AnswerForm | undefined;
-  /** Why our reader refuses the answer; undefined if it reads the answer, or there is no reader. */
+  /**
+   * The reason why our reader refuses the answer; undefined if it can read the answer, or if we
+   * have no reader for it.
+   */
   readonly unreadable: string | undefined;
 }
 
 export interface AccountRow {
   readonly dex: string;
-  /** `userAbstraction`; undefined if the server does not answer this question. */
+  /** The answer to `userAbstraction`; undefined if the server does not answer this question. */
   readonly mode: string | undefined;
-  /** What the figures alone do not show, and what we do not know. */
+  /** Sentences about what the figures alone do not show, and about what we do not know. */
   readonly notes: readonly string[];
-  /** Number of figures that were compared with ours. */
+  /** The number of figures that were compared with our figures. */
   readonly figures: number;
-  /** Number of figures that depend on a rule or an amount that we do not know. */
+  /** The number of figures that depend on a rule or an amount that we do not know. */
   readonly unknown: number;
   readonly differing: readonly Mismatch[];
-  /** Why the figures could not be compared. */
+  /** The reason why the figures could not be compared; undefined if they were compared. */
   readonly reason: string | undefined;
   readonly amounts: PrintedAmounts;
 }
 
 export interface ProbeReport {
   readonly program: string;
-  /** Scheme and host of the server. */
+  /** The scheme, the host and the port of the server. */
   readonly upstream: string;
   readonly startedAt: string;
   readonly seconds: number;
@@ -55,12 +64,13 @@ export interface ProbeReport {
   readonly subscriptions: readonly SubscriptionRow[];
   readonly accounts: readonly AccountRow[];
   /**
-   * Ages of repeated account answers, by this machine's clock and by the `Date` of the responses.
+   * The ages of repeated answers about an account, by this machine's clock and by the `Date` of the
+   * responses.
    */
   readonly ages: { readonly byClock: Spread | undefined; readonly byDate: Spread | undefined };
   /**
-   * How far the server's clock is ahead of this machine's clock. Rough, since `Date` has whole
-   * seconds.
+   * How far the server's clock is ahead of this machine's clock. The value is rough, because `Date`
+   * has whole seconds.
    */
   readonly dateAheadMs: number | undefined;
   readonly limits: {

@@ -1,7 +1,7 @@
 /**
- * Finds out which questions and subscriptions of our interface a server supports, in which form,
- * how often and how fresh. It uses one connection for questions and one for push, a small budget,
- * and only questions that read.
+ * Finds out which questions and subscriptions of our interface a server supports, which form the
+ * data has, how often pushed data arrives, and how old the data is. A probe uses one connection for
+ * questions, one push connection, and a small budget. It sends only questions that read.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -19,23 +19,23 @@ import type { ProbePush } from './probe-push.ts';
 import { listProbeTypes, makeProbeQuestion } from './probe-questions.ts';
 import type { AccountRow, ProbeReport, QuestionRow } from './probe-report.ts';
 
-/** How often an account is asked for again, to measure the age of its answer. */
+/** The interval at which an account is read again, to measure the age of the answer. */
 const AGE_INTERVAL_MS = 10_000;
 const ACCOUNT = 'clearinghouseState';
 const TRADED_COINS = 2;
-/** Accounts are compared after this question: dexes and markets are known then. */
+/** The question after which accounts are compared, because then dexes and markets are known. */
 const ACCOUNTS_AFTER = 'metaAndAssetCtxs';
-/** The user whose account is read if no user is given: the exchange answers with zeros. */
+/** The user whose account is read if no user is given. The exchange answers with zeros. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 const MINUTE_MS = 60_000;
 
 export interface ProbeOptions {
   readonly program: string;
   readonly origin: string;
-  /** Undefined to read no user's account. */
+  /** The user whose account is read; undefined to read no user's account. */
   readonly user: Address | undefined;
   readonly durationMs: number;
-  /** Weight a minute. */
+  /** The weight per minute. */
   readonly budget: number;
   readonly client: ProbeClient;
   readonly markets: ProbeMarkets;
@@ -63,8 +63,8 @@ export class Probe {
   }
 
   /**
-   * Resolves with the report when the time is over, or with the partial report when the signal
-   * aborts.
+   * Resolves with the report when the time is over. If the signal aborts, resolves with the partial
+   * report.
    */
   async run(signal: AbortSignal): Promise<ProbeReport> {
     const { client, durationMs, wallMs } = this.#options;
@@ -98,7 +98,7 @@ export class Probe {
     progress(`${what}; ${Math.ceil(leftMs / MINUTE_MS)} min left`);
   }
 
-  /** False if the probe has ended. */
+  /** Asks a question; returns false if the probe has ended. */
   async #askOne(type: string): Promise<boolean> {
     const { client, markets, wallMs } = this.#options;
     const [coin] = markets.coins;
@@ -125,9 +125,12 @@ export class Probe {
     };
   }
 
-  /** The age of an answer that has a time. */
+  /**
+   * Notes the age of an answer about an account. Returns the age of an answer; returns undefined if
+   * the answer has no time.
+   */
   #noteAge(type: string, { json, receivedMs, dateMs }: ProbeAnswer): number | undefined {
-    // A Date has whole seconds, so it is half a second early on average.
+    // A Date is rounded down to whole seconds, so it is half a second early on average.
     if (dateMs !== undefined) this.#dateAheadMs = Math.round(dateMs + 500 - receivedMs);
     const time = isJsonObject(json) ? json['time'] : undefined;
     if (typeof time !== 'number' || !Number.isSafeInteger(time)) return undefined;

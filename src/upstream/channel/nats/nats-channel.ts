@@ -46,8 +46,8 @@ import { cutOutcome, OutcomeAssembler } from './outcome-parts.ts';
 
 const REPORT_MS = 1_000;
 /**
- * The maximum number of entries in one message; with these, a message is much smaller than its
- * maximum size.
+ * The maximum number of entries in one message. A message with this many entries is much smaller
+ * than the maximum size of a NATS message.
  */
 const INTERESTS_MAX = 1_000;
 

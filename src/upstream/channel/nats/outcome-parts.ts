@@ -49,7 +49,7 @@ function lineOf(message: object): Buffer {
 
 interface Transfer {
   readonly outcome: unknown;
-  /** Undefined if no bytes follow the outcome. */
+  /** The bytes that follow the outcome; undefined if none follow. */
   readonly bytes: Buffer | undefined;
   length: number;
 }
@@ -78,7 +78,7 @@ export class OutcomeAssembler {
 
 function start(outcome: unknown, count: unknown): Transfer {
   const isCount = Number.isSafeInteger(count) && Number(count) >= 0 && Number(count) <= BYTES_MAX;
-  // The bytes are passed on unchanged, so one contiguous buffer is best.
+  // The buffer is contiguous, because the bytes are passed on unchanged.
   const bytes = isCount ? Buffer.allocUnsafeSlow(Number(count)) : undefined;
   return { outcome, bytes, length: 0 };
 }

@@ -38,8 +38,8 @@ import { readSocketMessages, SOCKET_NAME, writeSocketMessage } from './socket-me
  */
 const LINE_BYTES_MAX = 1 << 26;
 /**
- * The maximum number of entries in one message; with these, a line is much shorter than the
- * follower's limit.
+ * The maximum number of entries in one message. A line with this many entries is much shorter than
+ * the maximum that the follower accepts.
  */
 const INTERESTS_MAX = 1_000;
 /**

@@ -83,7 +83,7 @@ class MessageReader {
     }
     // Every answer has at least one byte.
     if (!Number.isSafeInteger(count) || count < 1 || count > FOLLOWING_BYTES_MAX) return false;
-    // The bytes are passed on unchanged, so one contiguous buffer is best.
+    // The buffer is contiguous, because the bytes are passed on unchanged.
     this.#following = { message, bytes: Buffer.allocUnsafeSlow(count), length: 0 };
     return true;
   }

@@ -1,4 +1,7 @@
-/** A cache of answers with a TTL, and with limits on their number and size. */
+/**
+ * A cache of answers. An answer expires after a fixed time, and the number and the size of all
+ * answers are limited.
+ */
 
 import type { Clock } from '../limits/clock.ts';
 
@@ -6,8 +9,8 @@ const ANSWERS_MAX = 10_000;
 const BYTES_MAX = 32 << 20;
 
 /**
- * An answer that is passed on without parsing. `rows` is the number of rows, if the answer is a
- * list.
+ * An answer that is passed on without parsing. `rows` is the number of rows if the answer is a
+ * list; otherwise undefined.
  */
 export interface RawAnswer {
   readonly bytes: Buffer;
@@ -22,7 +25,10 @@ interface CachedAnswer {
 export class AnswerCache {
   readonly #ttlMs: number;
   readonly #clock: Clock;
-  /** By question. All answers have the same TTL, so the oldest answers come first. */
+  /**
+   * The answers by question. All answers expire after the same time, so the oldest answers come
+   * first.
+   */
   readonly #answers = new Map<string, CachedAnswer>();
   #bytes = 0;
 

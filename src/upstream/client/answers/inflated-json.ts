@@ -1,4 +1,4 @@
-/** Reads JSON that an upstream pushes compressed: a text with the base64 of raw DEFLATE. */
+/** Reads compressed JSON that an upstream pushes: base64 text of raw DEFLATE data. */
 
 import { inflateRawSync } from 'node:zlib';
 import { parseUpstreamJson } from './upstream-json.ts';
@@ -7,7 +7,7 @@ const INFLATED_BYTES_MAX = 8 << 20;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const GROUP_LENGTH = 4;
 
-/** Why a text cannot be inflated. `found` describes the wrong content. */
+/** The reason why a text cannot be inflated. `found` describes the wrong content. */
 export class InflateError extends Error {
   readonly found: string;
   readonly expected: string;
@@ -20,7 +20,7 @@ export class InflateError extends Error {
   }
 }
 
-/** Reads at most 8 MB of JSON out of the text. */
+/** Reads at most 8 MB of JSON from the text. */
 export function readInflatedJson(text: string): unknown | InflateError {
   const inflated = inflate(text);
   if (inflated instanceof InflateError) return inflated;
@@ -32,7 +32,7 @@ export function readInflatedJson(text: string): unknown | InflateError {
 }
 
 function inflate(text: string): Buffer | InflateError {
-  // Buffer.from would skip other characters silently.
+  // `Buffer.from` would ignore characters that are not base64.
   if (text.length % GROUP_LENGTH !== 0 || !BASE64.test(text)) {
     return new InflateError(`${text.length} characters of another text`, 'base64');
   }

@@ -1,13 +1,13 @@
 /**
- * Checks that bytes are JSON, and counts the rows of a list, without building a value. A state
- * table is followed byte by byte, so that the work can be interrupted after any byte.
+ * Checks that bytes are JSON, and counts the rows of a list, without building a value. The scan
+ * follows a state table byte by byte, so the work can be interrupted after any byte.
  */
 
 import { JSON_DEPTH_MAX, NestingError } from './upstream-json.ts';
 
 const BYTES = 256;
 
-/** The states. A state says which bytes may come next; any other byte leads to FAULT. */
+/** The states. A state determines which bytes may come next; any other byte leads to FAULT. */
 const FAULT = 0;
 const VALUE = 1;
 /** After "[": a value or "]". */
@@ -16,10 +16,13 @@ const FIRST_ITEM = 2;
 const FIRST_NAME = 3;
 const NAME = 4;
 const COLON = 5;
-/** After a value whose last byte ends it: a text, a list, an object or a word. */
+/**
+ * After the last byte of a text, a list, an object or a word. A number has no last byte of this
+ * kind.
+ */
 const END = 6;
 const MINUS = 7;
-/** Parts of a number after which the number may end. */
+/** The states in a number after which the number may end. */
 const ZERO = 8;
 const WHOLE = 9;
 const FRACTION = 10;
@@ -28,16 +31,19 @@ const POINT = 12;
 const EXPONENT_MARK = 13;
 const EXPONENT_SIGN = 14;
 /**
- * Six states for each of the two: inside of the text, after a backslash, and four for the digits of
- * \u.
+ * The first of six states of a value's text, and of six states of a name's text: in the text, after
+ * a backslash, and for each of the four digits of \u.
  */
 const TEXT = 15;
 const NAME_TEXT = 21;
-/** The states of the letters of true, false and null. */
+/** The first of the states for the letters of true, false and null. */
 const WORDS = 27;
 const STATES = 37;
 
-/** These values stand in the table instead of a state: an action that decides the next state. */
+/**
+ * The actions. In the table, an action can be in the place of a state. The action then decides the
+ * next state.
+ */
 const OPEN_LIST = 40;
 const OPEN_OBJECT = 41;
 const CLOSE_LIST = 42;
@@ -48,7 +54,7 @@ const SPACES = ' \t\r\n';
 const DIGITS = '0123456789';
 const HEXADECIMAL = `${DIGITS}abcdefABCDEF`;
 
-/** By state and byte: the next state, or an action. */
+/** The next state, or an action, for each state and byte. */
 const NEXT = createTable();
 
 function createTable(): Uint8Array {
@@ -106,7 +112,7 @@ function addNumbers(on: On): void {
 
 function addText(next: Uint8Array, on: On, inside: number, after: number): void {
   const escaped = inside + 1;
-  // Control characters have to be escaped.
+  // JSON does not allow control characters without an escape.
   next.fill(inside, inside * BYTES + 0x20, (inside + 1) * BYTES);
   on(inside, '"', after);
   on(inside, '\\', escaped);
@@ -124,23 +130,27 @@ export class JsonScan {
   readonly #isList: boolean[] = [];
   #state = VALUE;
   #at = 0;
-  /** Number of commas in the outermost list. */
+  /** The number of commas in the outermost list. */
   #commas = 0;
   #rows: number | undefined;
 
-  /** The bytes must be UTF-8; the caller checks this. */
+  /** The bytes must be UTF-8; the caller must check this. */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
 
   /**
-   * Number of rows, if the bytes are a list; undefined otherwise, and before the end of the scan.
+   * The number of rows if the bytes are a list; undefined if they are not a list, and before the
+   * end of the scan.
    */
   get rows(): number | undefined {
     return this.#rows;
   }
 
-  /** Reads the next `count` bytes; true at the end. Throws a SyntaxError or a NestingError. */
+  /**
+   * Reads the next `count` bytes; returns true at the end of the bytes. Throws a SyntaxError or a
+   * NestingError.
+   */
   advance(count: number): boolean {
     const bytes = this.#bytes;
     const end = Math.min(bytes.length, this.#at + count);

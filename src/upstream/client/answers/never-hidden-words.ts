@@ -1,11 +1,11 @@
 /**
- * Words of error messages that do not come from an upstream: our own messages, and those of Node
- * and its HTTP client. If the secret part of an upstream's address contains one of these words, the
- * word is still shown in our messages. Otherwise the messages would be unreadable. The word reveals
- * nothing, because it is the same for every upstream.
+ * Words of error messages that do not come from an upstream. They come from our messages, from Node
+ * and from Node's HTTP client. If the secret part of an upstream's address contains one of these
+ * words, our messages still show the word. Otherwise the messages would be unreadable. The word
+ * reveals nothing, because the list is the same for every upstream.
  */
 
-/** In lower case. Each word is at least as long as a piece of a secret. */
+/** The words in lower case. Each word is at least as long as a piece of a secret. */
 const NEVER_HIDDEN_WORDS: ReadonlySet<string> = new Set(
   `
   account accounts address again answer answered answers asked attempted before budget cannot certificate
@@ -20,13 +20,16 @@ const NEVER_HIDDEN_WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Characters before and after a word of a sentence. They seldom stand around a word within an
- * address or a key.
+ * The characters before and after a word in a sentence. They rarely surround a word in an address
+ * or a key.
  */
 const BEFORE = /^[\s("]?$/;
 const AFTER = /^[\s).,:;"]?$/;
 
-/** Whether a part of a text (in lower case) lies within one of these words, as a separate word. */
+/**
+ * Returns true if a part of a text (in lower case) is within one of these words, and the word is
+ * separate.
+ */
 export function isInNeverHiddenWord(text: string, start: number, end: number): boolean {
   let from = start;
   let to = end;

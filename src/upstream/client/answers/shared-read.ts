@@ -1,4 +1,4 @@
-/** A question that waits or is in flight, and all callers that wait for its answer. */
+/** A question that waits or is in flight, with all callers that wait for its answer. */
 
 import { isForClient, type Priority } from '../limits/priority.ts';
 import type { Ticket, WaitingRequest } from '../limits/upstream-budget.ts';
@@ -22,10 +22,10 @@ export interface QuestionText {
   readonly weight: number;
 }
 
-/** Who sends the question. */
+/** The part of the upstream's client that sends the question. */
 export interface ReadSender {
   send(ticket: Ticket): void;
-  /** The read has ended: its callers have an answer or an error. */
+  /** Called when the read has ended, before its callers receive an answer or an error. */
   finished(): void;
 }
 
@@ -33,7 +33,7 @@ export class SharedRead implements WaitingRequest {
   readonly question: QuestionText;
   priority: Priority;
   isSent = false;
-  /** Number of requests that were sent for this read. */
+  /** The number of requests that were sent for this read. */
   attempts = 0;
   readonly #readers = new Set<Reader>();
   readonly #sender: ReadSender;
@@ -48,7 +48,7 @@ export class SharedRead implements WaitingRequest {
     return this.question.weight;
   }
 
-  /** The keys of all waiting callers; undefined if the read is for no key. */
+  /** The ids of the keys of all waiting callers; undefined if no key waits for the read. */
   get keyIds(): readonly string[] | undefined {
     const keyIds = [...this.#readers].flatMap(({ waitingKeys }) => [
       ...(waitingKeys?.keyIds ?? []),
@@ -56,7 +56,7 @@ export class SharedRead implements WaitingRequest {
     return keyIds.length === 0 ? undefined : keyIds;
   }
 
-  /** Notes that the upstream has charged for the question, or may have. */
+  /** Notes that the upstream has charged for the question, or may have charged for it. */
   noteSent(): void {
     for (const { waitingKeys } of this.#readers)
       if (waitingKeys !== undefined) waitingKeys.isSent = true;
@@ -70,7 +70,7 @@ export class SharedRead implements WaitingRequest {
     this.#readers.add(reader);
   }
 
-  /** False if no caller is left. */
+  /** Removes a caller; returns false if no caller is left. */
   remove(reader: Reader): boolean {
     this.#readers.delete(reader);
     return this.#readers.size > 0;
@@ -94,7 +94,10 @@ export class SharedRead implements WaitingRequest {
     }
   }
 
-  /** Rejects callers that are clients, because clients cannot wait; false if no caller is left. */
+  /**
+   * Rejects the callers that are clients, because clients cannot wait; returns false if no caller
+   * is left.
+   */
   rejectClients(error: UpstreamError): boolean {
     for (const reader of this.#take(({ priority }) => isForClient(priority))) reader.reject(error);
     return this.#readers.size > 0;

@@ -1,5 +1,6 @@
 /**
- * Reads a response of the upstream: decides what is a valid answer, and what each refusal means.
+ * Reads a response of the upstream. Decides whether it is a valid answer, and what kind of error it
+ * is if it is not.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -10,17 +11,17 @@ import { JsonScan } from './json-scan.ts';
 import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Statuses that a proxy sends if the server behind it does not answer. */
+/** The statuses that a proxy sends if the server behind the proxy does not answer. */
 const GATEWAY_STATUSES: readonly number[] = [502, 503, 504];
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-/** Number of bytes that are checked at a time; this takes well under a millisecond. */
+/** The number of bytes that are checked at a time. This takes much less than a millisecond. */
 const STEP_BYTES = 64 << 10;
 
-/** An answer that has been checked: it is JSON, and does not contain a key of ours. */
+/** A checked answer: it is JSON, and does not contain one of our keys. */
 export class UpstreamAnswer {
   /** The bytes that the upstream sent, without a byte order mark. */
   readonly bytes: Buffer;
-  /** Number of rows, if the answer is a list; otherwise undefined. */
+  /** The number of rows if the answer is a list; otherwise undefined. */
   readonly rows: number | undefined;
   #json: { readonly value: unknown } | undefined;
 
@@ -34,19 +35,21 @@ export class UpstreamAnswer {
     return this.bytes.toString();
   }
 
-  /** Parsed at the first use. An answer that is only passed on is never parsed. */
+  /** The JSON value, parsed at the first use. An answer that is only passed on is never parsed. */
   get json(): unknown {
     this.#json ??= { value: JSON.parse(this.text) };
     return this.#json.value;
   }
 }
 
-/** Whether the response shows that the upstream itself, and not only a proxy, reads requests. */
+/**
+ * Returns true if the response shows that the upstream itself reads requests, and not only a proxy.
+ */
 export function isUpstreamAlive({ status }: HttpResponse): boolean {
   return !GATEWAY_STATUSES.includes(status);
 }
 
-/** Errors quote the response only with secrets hidden. */
+/** Returns the parsed answer, or an error. If the error quotes the response, secrets are hidden. */
 export function readUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
@@ -64,7 +67,10 @@ export function readUpstreamAnswer(
   }
 }
 
-/** The same for an answer that is passed on: the answer is checked in slices, and not parsed. */
+/**
+ * Returns an answer that is passed on, or an error. The answer is checked in slices, and is not
+ * parsed.
+ */
 export async function checkUpstreamAnswer(
   response: HttpResponse,
   address: UpstreamAddress,
@@ -83,7 +89,8 @@ export async function checkUpstreamAnswer(
       from += STEP_BYTES;
       return isRepeating || scan.advance(STEP_BYTES);
     };
-    // Most answers are short, and must not wait for the check of a long answer.
+    // Most answers are short. They are checked at once, and do not wait for the check of a long
+    // answer.
     if (bytes.length > STEP_BYTES || !look()) await work.run(look);
     return isRepeating ? REPEATS_KEY : new UpstreamAnswer(bytes, scan.rows);
   } catch (error) {
@@ -93,22 +100,25 @@ export async function checkUpstreamAnswer(
 
 const REPEATS_KEY = new UpstreamError('malformed', 'the response repeats the key of the request');
 
-/** The bytes without a byte order mark. Throws if they are not UTF-8. */
+/** Returns the bytes without a byte order mark. Throws if the bytes are not UTF-8. */
 function requireText(body: Buffer): Buffer {
   if (!isUtf8(body)) throw new SyntaxError('it is not UTF-8');
   const isMarked = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
   return isMarked ? body.subarray(BYTE_ORDER_MARK.length) : body;
 }
 
-/** The cause is left out, because it quotes the response. */
+/**
+ * Describes why the body is not an answer, without the cause, because the cause quotes the
+ * response.
+ */
 function describeFault({ length }: Buffer, error: unknown): UpstreamError {
   const fault = error instanceof NestingError ? error.message : 'not JSON';
   return new UpstreamError('malformed', `the response of ${length} bytes is ${fault}`);
 }
 
 /**
- * Why the status or the headers show that the response is not an answer; undefined if it may be an
- * answer.
+ * Returns an error if the status or the headers show that the response is not an answer; otherwise
+ * returns undefined.
  */
 function refuseHead(response: HttpResponse, address: UpstreamAddress): UpstreamError | undefined {
   if (response.status !== 200) return refuseStatus(response, address);
@@ -140,7 +150,8 @@ function kindOf(status: number): UpstreamErrorKind {
 }
 
 /**
- * Retry-After in milliseconds. The form with a date is ignored, because it depends on two clocks.
+ * Returns Retry-After in milliseconds. A Retry-After with a date is ignored, because a date depends
+ * on two clocks.
  */
 function readRetryAfter({ headers }: HttpResponse): number | undefined {
   const text = String(headers['retry-after'] ?? '');

@@ -1,8 +1,8 @@
-/** Parses JSON of an upstream, and refuses JSON that is nested deeper than any real answer. */
+/** Parses JSON of an upstream. Refuses JSON that has more levels than any real answer. */
 
 /**
- * Answers have about ten levels. Recursive functions overflow the stack at some thousands of
- * levels.
+ * The maximum number of levels. Answers have about ten levels. With thousands of levels, recursive
+ * functions would overflow the stack.
  */
 export const JSON_DEPTH_MAX = 64;
 
@@ -13,7 +13,7 @@ export class NestingError extends Error {
   }
 }
 
-/** Throws a SyntaxError or a NestingError. */
+/** Returns the value; throws a SyntaxError or a NestingError. */
 export function parseUpstreamJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (isDeeper(value, JSON_DEPTH_MAX)) throw new NestingError();

@@ -1,18 +1,24 @@
 /**
- * Finds and hides the secrets of an upstream's address in texts. A text may contain a secret in
- * another case, escaped for a URL, for JSON or for HTML, or cut. So every piece of a secret is
- * hidden.
+ * Finds and hides the secrets of an upstream's address in texts. A secret in a text may have other
+ * capital letters, may be escaped for a URL, for JSON or for HTML, or may be cut. So every piece of
+ * a secret is hidden.
  */
 
 import { isInNeverHiddenWord } from './never-hidden-words.ts';
 
-/** Shorter parts of a path, such as "info" and "v1", are not secret, and occur in any text. */
+/**
+ * The length of a piece of a secret. Shorter parts of a path, such as "info" and "v1", are not
+ * secret, and can be in any text.
+ */
 const PIECE_LENGTH = 6;
-/** A shorter text, such as a word, may occur in an answer by chance. */
+/** The minimum length of a key. A shorter text, such as a word, may be in an answer by chance. */
 const KEY_LENGTH_MIN = 16;
 const KEY_CHARACTERS_MIN = 8;
 const ADDRESS = /^0x[\da-f]{40}$/i;
-/** An escape may be escaped again, by a proxy for example. */
+/**
+ * The maximum number of times that a text is unescaped: a proxy, for example, may escape an escape
+ * again.
+ */
 const ESCAPES_MAX = 3;
 const MASK = '***';
 
@@ -26,7 +32,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-/** A text, and for each of its characters the start and the end in the original text. */
+/**
+ * A text, and for each of its characters the start and the end of the character in the original
+ * text.
+ */
 interface Located {
   readonly text: string;
   readonly starts: readonly number[];
@@ -36,11 +45,9 @@ interface Located {
 export class UpstreamSecrets {
   /** Every piece of each secret, in lower case. */
   readonly #pieces = new Set<string>();
-  /** The forms in which an answer may contain a key. */
+  /** The forms that a key may have in an answer. */
   readonly #forms: readonly string[];
-  /**
-   * Maximum number of bytes of such a form: each character may be escaped as \u and four digits.
-   */
+  /** The maximum number of bytes of a form. Each character may be escaped as \u and four digits. */
   readonly #formBytesMax: number;
 
   constructor(secrets: readonly string[]) {
@@ -54,12 +61,15 @@ export class UpstreamSecrets {
     this.#formBytesMax = 6 * Math.max(0, ...this.#forms.map(({ length }) => length));
   }
 
-  /** A text of the upstream, with "***" for each piece of a secret. */
+  /** Returns a text of the upstream with "***" in the place of each piece of a secret. */
   hide(text: string): string {
     return this.#hide(text, () => false);
   }
 
-  /** A text of ours that may quote the upstream: fixed words of our messages are not hidden. */
+  /**
+   * Does the same for a text of ours that may quote the upstream, but shows the fixed words of our
+   * messages.
+   */
   hideInOwn(text: string): string {
     return this.#hide(text, isInNeverHiddenWord);
   }
@@ -80,7 +90,10 @@ export class UpstreamSecrets {
     return shown + text.slice(from);
   }
 
-  /** Length of the secret text that starts at `start`; 0 if no piece of a secret starts there. */
+  /**
+   * Returns the length of the secret text that starts at `start`; returns 0 if no piece of a secret
+   * starts there.
+   */
   #lengthAt(plain: string, start: number): number {
     let end = start;
     for (let at = start; at <= Math.max(start, end); at++) {
@@ -90,7 +103,8 @@ export class UpstreamSecrets {
   }
 
   /**
-   * Whether a key starts in this part of an answer. Texts that are too short for a key are ignored.
+   * Returns true if a key starts in this part of an answer. Only secrets that are long enough to be
+   * a key are searched for.
    */
   isIn(whole: Buffer, from = 0, to = whole.length): boolean {
     const answer = whole.subarray(from, to + this.#formBytesMax);
@@ -117,8 +131,8 @@ function unitOf(hexadecimal: string): string {
 }
 
 /**
- * The text in lower case, without escapes. Each character stands for a byte, since an escape may
- * stand for a single byte.
+ * Returns the text in lower case and without escapes. Each character is one byte of the text,
+ * because an escape may stand for a single byte.
  */
 function unescapeWhole(text: string): Located {
   let located = locate(text);

@@ -1,17 +1,18 @@
 /**
  * Stops sending to an upstream that does not answer, and probes the upstream until it answers
- * again. A server that hangs counts all unread requests at once when it continues, so few requests
- * may wait there.
+ * again. When a server that hangs continues, it counts all unread requests at once. So only few
+ * requests may wait there.
  */
 
 import { Backoff } from '../../../timing/backoff.ts';
 import type { Clock } from './clock.ts';
 
-/** Failures in a row after which the breaker opens. */
+/** The number of failures in a row after which the breaker opens. */
 const FAILURES_MAX = 3;
 const PROBE_FIRST_MS = 200;
 /**
- * Maximum time between two probes. Changes during an outage are noticed this late after the outage.
+ * The maximum time between two probes. After an outage, this is the maximum delay until the
+ * follower notices that the upstream answers again.
  */
 export const PROBE_MAX_MS = 1_000;
 
@@ -20,7 +21,7 @@ export interface BreakerOptions {
   readonly random: () => number;
   /** Asks the upstream a small question; rejects if there is no answer. */
   probe(): Promise<void>;
-  /** Called when the breaker opens, after each failed probe, and when it closes again. */
+  /** Called when the breaker opens. */
   opened(reason: string): void;
   probeFailed(reason: string): void;
   closed(): void;
@@ -29,9 +30,9 @@ export interface BreakerOptions {
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   readonly #backoff: Backoff;
-  /** Failures since the last answer. */
+  /** The number of failures since the last answer. */
   #failures = 0;
-  /** A probe has failed since the breaker opened. */
+  /** True if a probe has failed since the breaker opened. */
   #hasProbeFailed = false;
   #reason: string | undefined;
   #isOpen = false;
@@ -48,17 +49,20 @@ export class CircuitBreaker {
     return this.#isOpen;
   }
 
-  /** Why the upstream is not asked: set while the breaker is open and a probe has failed. */
+  /**
+   * The reason why the upstream is not asked; undefined unless the breaker is open and a probe has
+   * failed.
+   */
   get downReason(): string | undefined {
     return this.#isOpen && this.#hasProbeFailed ? this.#reason : undefined;
   }
 
-  /** Why the last request got no answer; undefined after the next answer. */
+  /** The reason why the last request got no answer; undefined after the next answer. */
   get lastFailure(): string | undefined {
     return this.#reason;
   }
 
-  /** A request got no answer. */
+  /** Notes that a request got no answer. */
   failed(reason: string): void {
     this.#failures++;
     this.#reason = reason;
@@ -70,7 +74,7 @@ export class CircuitBreaker {
     this.#scheduleProbe();
   }
 
-  /** A request got an answer. */
+  /** Notes that a request got an answer. */
   succeeded(): void {
     this.#failures = 0;
     this.#reason = undefined;

@@ -1,12 +1,15 @@
-/** The clock of the follower. It is injected, so that tests set the time and wait for nothing. */
+/**
+ * The clock of the follower. It is a parameter, so that tests can set the time and do not have to
+ * wait.
+ */
 
 export interface Clock {
   /**
-   * Milliseconds of a clock that never goes back. Only differences between two values have a
-   * meaning.
+   * Returns the milliseconds of a clock that never goes back. Only the difference between two
+   * values has a meaning.
    */
   nowMs(): number;
-  /** Calls back once after the delay, unless the returned function is called before. */
+  /** Calls `callback` once after the delay. The returned function cancels the call. */
   setTimer(delayMs: number, callback: () => void): () => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * When the push connection may be opened again: after a longer delay each time, and with a maximum
- * per minute.
+ * Decides when the push connection may be opened again. The delay grows with each attempt, and the
+ * number of connections per minute is limited.
  */
 
 import { Backoff } from '../../../timing/backoff.ts';
@@ -9,13 +9,13 @@ import { WINDOW_MS } from './window-usage.ts';
 
 const RECONNECT_FIRST_MS = 500;
 /**
- * With this delay, fewer than half of the 30 connections are made that the upstream allows in a
- * minute.
+ * The maximum delay. With this delay, fewer than half of the 30 connections are opened that the
+ * upstream allows in a minute.
  */
 const RECONNECT_MAX_MS = 5_000;
 /**
- * Maximum number of connections in a minute if the upstream closes them, and how many of these a
- * search may use.
+ * The maximum number of connections in a minute if the upstream closes them, and the number of
+ * these that a search may use.
  */
 const CLOSED_MAX = 10;
 const SEARCHING_MAX = 8;
@@ -35,13 +35,16 @@ export class ConnectionPace {
     this.#openedMs = [...this.#openedMs.slice(1 - CLOSED_MAX), this.#clock.nowMs()];
   }
 
-  /** The connection was stable, or the reason for closing it is known. */
+  /**
+   * Resets the delay, because the connection was stable, or because the reason for its closing is
+   * known.
+   */
   reset(): void {
     this.#backoff.reset();
   }
 
   /**
-   * Whether one more connection may be used to find the subscription that makes the upstream close
+   * True if one more connection may be used to find the subscription that makes the upstream close
    * connections.
    */
   get maySearch(): boolean {

@@ -1,37 +1,37 @@
 /**
- * A queue of waiting requests. Each key has a lane with the requests that wait for this key, in the
+ * A queue of waiting requests. Each key has a lane: the requests that wait for this key, in the
  * order of arrival.
  */
 
 export interface Keyed {
   readonly weight: number;
   /**
-   * The ids of the keys that wait for the request; it is in the lane of each. Undefined if no key
-   * waits for it.
+   * The ids of the keys that wait for the request. The request is in the lane of each of these
+   * keys. Undefined if no key waits for the request.
    */
   readonly keyIds?: readonly string[] | undefined;
 }
 
-/** The lane of requests that no key waits for. */
+/** The lane of the requests that no key waits for. */
 const LANE_OF_NO_KEY = undefined;
 type LaneName = string | undefined;
 
 export interface Lane<W> {
   readonly waiting: Set<W>;
-  /** The sum of their weights. */
+  /** The sum of the weights of these requests. */
   weight: number;
 }
 
 export class FairQueue<W extends Keyed> {
   readonly #lanes = new Map<LaneName, Lane<W>>();
-  /** All waiting requests, and their lanes. */
+  /** All waiting requests, with the lanes of each. */
   readonly #waiting = new Map<W, Set<LaneName>>();
 
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** The sum of all weights. */
+  /** The sum of the weights of all waiting requests. */
   weight = 0;
 
   get lanes(): ReadonlyMap<LaneName, Lane<W>> {
@@ -44,7 +44,7 @@ export class FairQueue<W extends Keyed> {
     this.update(waiter);
   }
 
-  /** Adds the request to the lanes of keys that have joined it. */
+  /** Adds the request to the lanes of the keys that have started to wait for it. */
   update(waiter: W): void {
     const names = this.#waiting.get(waiter);
     if (names === undefined) return;
@@ -58,7 +58,7 @@ export class FairQueue<W extends Keyed> {
     }
   }
 
-  /** False if the request is not in the queue. */
+  /** Removes the request; returns false if it is not in the queue. */
   remove(waiter: W): boolean {
     const names = this.#waiting.get(waiter);
     if (names === undefined) return false;
@@ -80,21 +80,22 @@ export class FairQueue<W extends Keyed> {
     return all;
   }
 
-  /** Whether each of the request's keys has `max` or more waiting requests. */
+  /** Returns true if each of the request's keys has `max` or more waiting requests. */
   isFullFor({ keyIds }: Keyed, max: number): boolean {
     if (keyIds === undefined) return false;
     return keyIds.every((keyId) => (this.#lanes.get(keyId)?.waiting.size ?? 0) >= max);
   }
 
-  /** The weight of the requests that wait for the keys. */
+  /** Returns the weight of the requests that wait for these keys. */
   weightOf(keyIds: readonly string[] | undefined): number {
     if (keyIds === undefined) return this.weight;
     return keyIds.reduce((sum, keyId) => sum + (this.#lanes.get(keyId)?.weight ?? 0), 0);
   }
 
   /**
-   * The weight that is sent before a request that arrives now: the weight of its own keys, and from
-   * each other key at most as much.
+   * Returns the weight that is sent before a request that arrives now. It is the sum of three
+   * weights: the weight that waits for the request's keys; the weight that waits for no key; and
+   * for each other key, at most the weight that the request's keys have together with this request.
    */
   weightBefore({ weight, keyIds }: Keyed): number {
     if (keyIds === undefined) return this.weight;

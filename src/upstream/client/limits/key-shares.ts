@@ -1,15 +1,15 @@
 /**
- * How keys share the budget at the upstream. Of the waiting keys, the next is the key that was
- * given the least weight since it started to wait. One key never uses all that the other keys
- * leave, so that something is left for a key that comes later.
+ * Shares the budget at the upstream between keys. The next request is for the waiting key that has
+ * received the least weight since it started to wait. One key never uses all of the weight that
+ * other keys leave, so that some weight is left for a key that arrives later.
  */
 
 import type { FairQueue, Keyed } from './fair-queue.ts';
 import { WindowUsage } from './window-usage.ts';
 
 /**
- * The part that one key may use: of the weight that the other keys leave, and of the requests in
- * flight.
+ * The part that one key may use of the weight that the other keys leave, and of the places for
+ * requests in flight.
  */
 const KEY_PART = 0.75;
 
@@ -18,14 +18,14 @@ export interface Shared {
   /** The weight that may be used in a window, and the weight that all keys have used. */
   readonly limit: number;
   readonly used: number;
-  /** Maximum number of requests in flight. */
+  /** The maximum number of requests in flight. */
   readonly places: number;
   readonly nowMs: number;
 }
 
 export interface Turn<W> {
   readonly waiter: W;
-  /** Undefined if the request is for no key. */
+  /** The key that the request is sent for; undefined if no key waits for the request. */
   readonly keyId: string | undefined;
 }
 
@@ -33,18 +33,24 @@ interface KeyShare {
   readonly usage: WindowUsage;
   inFlight: number;
   /**
-   * The weight that the key was given, compared with other keys: the key with the lowest value is
-   * next.
+   * A measure of the weight that the key has received, compared with other keys. The key with the
+   * lowest value is next.
    */
   progress: number;
 }
 
 export class KeyShares {
   readonly #shares = new Map<string, KeyShare>();
-  /** The progress of the key that was served last. A key that did not wait starts at this value. */
+  /**
+   * The progress of the key whose request was sent last. A key that did not wait starts at this
+   * value.
+   */
   #progress = 0;
 
-  /** The request and the key that are next; undefined if every key has used up its part. */
+  /**
+   * Returns the next request and its key; returns undefined if every waiting key has used up its
+   * part.
+   */
   choose<W extends Keyed>({ lanes }: FairQueue<W>, shared: Shared): Turn<W> | undefined {
     let best: Turn<W> | undefined;
     let bestProgress = Number.POSITIVE_INFINITY;
@@ -71,8 +77,8 @@ export class KeyShares {
   }
 
   /**
-   * How long a request has to wait for its key's part. `weight` includes the weight of the requests
-   * before it.
+   * Returns how long a request must wait for its key's part. `weight` includes the weight of the
+   * requests before it.
    */
   waitMs(keyIds: readonly string[], weight: number, shared: Shared): number {
     const waits = keyIds.map((keyId) => {
@@ -85,8 +91,8 @@ export class KeyShares {
   }
 
   /**
-   * Notes that a request is sent for the key. The caller calls the returned function once, when the
-   * request has ended.
+   * Notes that a request is sent for the key. The caller must call the returned function once, when
+   * the request has ended.
    */
   start(keyId: string, weight: number, nowMs: number): KeyShare['usage']['end'] {
     const share = this.#shareOf(keyId, nowMs);
@@ -111,15 +117,17 @@ export class KeyShares {
     return share;
   }
 
-  /** The upstream has answered, so from now on it reads the requests that it had not read. */
+  /**
+   * Notes that the upstream has answered. From now on, it reads the requests that it had not read.
+   */
   confirm(nowMs: number): void {
     for (const { usage } of this.#shares.values()) usage.confirm(nowMs);
   }
 }
 
 /**
- * The weight that the key must get back before it may send the request. The first request of a key
- * always fits.
+ * Returns the weight that must leave the key's window before the key may send the request; returns
+ * 0 or less if the key may send it now. The first request of a key is always possible.
  */
 function missingWeight(
   { usage }: KeyShare,

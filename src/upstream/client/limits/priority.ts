@@ -4,10 +4,15 @@
  */
 
 /**
- * Why a request is sent, most important first: `probe` finds out whether the upstream answers
- * again; `asked`: a client waits for an account; `upkeep`: everything except accounts; `trade`: a
- * trade named the account; `hour`: the account's funding is due; `sweep`: the account is old;
- * `forward`: a question that is passed on.
+ * The purposes of requests, the most important first:
+ *
+ * - `probe`: to find out whether the upstream answers again
+ * - `asked`: to read an account that a client waits for
+ * - `upkeep`: to read everything except accounts
+ * - `trade`: to read an account that a trade has named
+ * - `hour`: to read an account whose funding is due
+ * - `sweep`: to read an account because its rows are old
+ * - `forward`: to forward a question
  */
 export const PRIORITIES = [
   'probe',
@@ -21,9 +26,9 @@ export const PRIORITIES = [
 export type Priority = (typeof PRIORITIES)[number];
 
 /**
- * The part of the limit and of the connections that a priority may fill. The rest stays free for
- * more important requests. `upkeep` may fill all, since markets and marks are needed however much
- * clients ask.
+ * The part of the limit and of the connections that a priority may use. The rest stays free for
+ * more important requests. `upkeep` may use everything, because markets and marks are needed even
+ * if clients ask for many accounts.
  */
 export const SHARES: Readonly<Record<Priority, number>> = {
   probe: 1,
@@ -35,12 +40,12 @@ export const SHARES: Readonly<Record<Priority, number>> = {
   forward: 1,
 };
 
-/** Whether the first is more important than the second. */
+/** Returns true if the first priority is more important than the second. */
 export function isHigher(first: Priority, second: Priority): boolean {
   return PRIORITIES.indexOf(first) < PRIORITIES.indexOf(second);
 }
 
-/** Whether a client waits for the answer. */
+/** Returns true if a client waits for the answer. */
 export function isForClient(priority: Priority): boolean {
   return priority === 'asked' || priority === 'forward';
 }

@@ -1,39 +1,42 @@
 /**
- * Slows down after a status 429: the upstream allows less than the budget, for example because
- * another program uses the same IP address. Each 429 halves the rate and causes a pause, longer
- * each time. The rate recovers steadily.
+ * Lowers the rate of requests after a status 429. This status means that the upstream allows less
+ * than the budget, for example because another program uses the same IP address. Each 429 halves
+ * the rate and causes a pause; each pause is longer than the pause before. The rate rises again
+ * steadily.
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
 
 const FACTOR_MIN = 1 / 16;
-/** Time in which the rate recovers from zero to the whole budget. */
+/** The time in which the rate rises from zero to the whole budget. */
 const RECOVERY_MS = 300_000;
 const PAUSE = { firstMs: 1_000, maxMs: 60_000 };
-/** A longer Retry-After is cut to this value. */
+/** The maximum value of Retry-After that is respected. */
 const RETRY_AFTER_MS_MAX = 600_000;
 
 export class RateThrottle {
   #factor = 1;
   #changedMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Number of refusals in a row. */
+  /** The number of refusals in a row. */
   #refusals = 0;
 
-  /** The part of the budget that may be used. */
+  /** Returns the part of the budget that may be used. */
   factor(nowMs: number): number {
     return Math.min(1, this.#factor + (nowMs - this.#changedMs) / RECOVERY_MS);
   }
 
-  /** Nothing may be sent before this time. */
+  /** The time before which no request may be sent. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
   }
 
-  /** A request that was sent at `sentMs` got a 429. True if the rate is lowered for it. */
+  /**
+   * Notes that a request that was sent at `sentMs` got a 429. Returns true if this lowers the rate.
+   */
   refused(sentMs: number, nowMs: number, retryAfterMs: number | undefined): boolean {
-    // Requests that were in flight at the same time are refused for the same reason, so they halve
-    // the rate once.
+    // Requests that were in flight at the same time are refused for the same reason, so together
+    // they halve the rate only once.
     const isNew = sentMs >= this.#pausedUntilMs;
     if (isNew) {
       this.#factor = Math.max(FACTOR_MIN, this.factor(nowMs) / 2);
@@ -46,7 +49,7 @@ export class RateThrottle {
     return isNew;
   }
 
-  /** A request that was sent at `sentMs` was answered. */
+  /** Notes that a request that was sent at `sentMs` was answered. */
   answered(sentMs: number): void {
     if (sentMs >= this.#pausedUntilMs) this.#refusals = 0;
   }

@@ -1,11 +1,12 @@
 /**
- * A file with the weight that was spent in the last minute: a follower that is killed and restarted
- * must not spend the same budget twice in one minute.
+ * A file with the weight that was spent in the last minute. Because of this file, a follower that
+ * is killed and restarted does not spend the same budget twice in one minute.
  *
- * The file is a ring of slots, one for each second. A slot has three little-endian doubles: the
- * second since 1970, the weight of the follower's questions, and the weight of forwarded questions.
- * The file is not flushed. It outlives the process, and a machine takes longer to start than the
- * budget to recover.
+ * The file is a ring of slots, one slot for each second. A slot has three little-endian doubles:
+ * the second since 1970, the weight of the follower's questions, and the weight of forwarded
+ * questions. The file is not flushed to the disk. Its content survives the end of the process. It
+ * may be lost when the machine restarts, but a restart takes longer than the budget needs to
+ * recover.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,13 +15,13 @@ import path from 'node:path';
 
 const SLOTS = 64;
 const SLOT_BYTES = 24;
-/** More than any follower spends in a second. */
+/** The maximum weight in a slot. No follower spends this much in a second. */
 const WEIGHT_MAX = 1e6;
-/** Maximum time between sending a request and its arrival. */
+/** The maximum time between the sending of a request and its arrival. */
 const ARRIVAL_MS_MAX = 2_000;
 
 export interface Spent {
-  /** Age of the spending. The upstream counted it at least so long ago. */
+  /** The minimum age of the weight: the upstream counted it at least this long ago. */
   readonly agoMs: number;
   readonly own: number;
   readonly forwarded: number;
@@ -28,9 +29,9 @@ export interface Spent {
 
 /** The part of the file that the budget uses. */
 export interface SpentLog {
-  /** What was spent in the last minute, oldest first. */
+  /** Returns the weight that was spent in the last minute, the oldest first. */
   load(): readonly Spent[];
-  /** To be called before a request is sent. */
+  /** Notes the weight of a request. To be called before the request is sent. */
   note(weight: number, isForwarded: boolean): void;
   close(): void;
 }
@@ -48,7 +49,10 @@ export class SpentFile implements SpentLog {
   #descriptor: number | undefined;
   #hasFailed = false;
 
-  /** The file name depends on the upstream's origin: each upstream has a separate budget. */
+  /**
+   * The name of the file depends on the upstream's origin, because each upstream has a separate
+   * budget.
+   */
   constructor(folder: string, origin: string, warn: (message: string) => void) {
     const hash = createHash('sha256').update(origin).digest('hex').slice(0, 8);
     this.#file = path.join(folder, `upstream-${hash}.spent`);
@@ -59,7 +63,7 @@ export class SpentFile implements SpentLog {
     const nowMs = Date.now();
     const slots = this.#readSlots().filter((slot) => isRecent(slot, nowMs));
     const last = slots.at(-1);
-    // Spending of the current second is added to this slot.
+    // Weight that is spent in the same second is added to this slot.
     if (last !== undefined) this.#fillSlot(last);
     return slots.map(({ second, own, forwarded }) => {
       const arrivedMs = (second + 1) * 1000 + ARRIVAL_MS_MAX;
@@ -109,8 +113,8 @@ export class SpentFile implements SpentLog {
   }
 
   /**
-   * Creates the folder if it is missing: for a ledger on NATS, the folder is only for snapshots,
-   * and is created at the first use.
+   * Creates the folder if it is missing. For a ledger on NATS, the folder is only for snapshots,
+   * and does not exist before its first use.
    */
   #open(): number {
     mkdirSync(path.dirname(this.#file), { recursive: true, mode: 0o700 });
@@ -130,7 +134,7 @@ export class SpentFile implements SpentLog {
   }
 }
 
-/** Also false for impossible values, which a damaged file may contain. */
+/** Returns false also for impossible values, which a damaged file may contain. */
 function isRecent({ second, own, forwarded }: Slot, nowMs: number): boolean {
   const isNear = Math.abs(nowMs / 1000 - second) < SLOTS;
   return isNear && [own, forwarded].every((weight) => weight >= 0 && weight <= WEIGHT_MAX);

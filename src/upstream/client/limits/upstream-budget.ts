@@ -1,8 +1,8 @@
 /**
- * The budget at the upstream: decides which request is sent next, and when. In no window of a
- * minute is more weight spent than the limit (window-usage.ts). More important requests go first.
- * Less important requests leave part of the limit free, so that clients rarely wait. Keys share the
- * budget (key-shares.ts).
+ * The budget at the upstream: decides which request is sent next, and when. In every window of a
+ * minute, the spent weight is at most the limit (see window-usage.ts). More important requests are
+ * sent first. Less important requests leave a part of the limit free, so that clients rarely wait.
+ * Keys share the budget (see key-shares.ts).
  */
 
 import { UpstreamError } from '../upstream-error.ts';
@@ -14,30 +14,30 @@ import { RateThrottle } from './rate-throttle.ts';
 import type { SpentLog } from './spent-file.ts';
 import { type Arrival, WINDOW_MS, WindowUsage } from './window-usage.ts';
 
-/** Maximum number of waiting requests of one priority. */
+/** The maximum number of waiting requests of one priority. */
 const QUEUE_MAX = 10_000;
-/** Maximum number of waiting requests of one priority and one key. */
+/** The maximum number of waiting requests of one priority and one key. */
 const QUEUE_OF_KEY_MAX = 500;
 /**
- * Requests of the sweep are spread evenly over this period. It is slightly longer than the window,
- * since requests take time.
+ * The time over which the requests of the sweep are spread evenly. It is slightly longer than the
+ * window, because requests take time.
  */
 const SWEEP_PERIOD_MS = 1.05 * WINDOW_MS;
-/** How far the sweep may run ahead of this even pace. */
+/** The maximum time that the sweep may be ahead of this even pace. */
 const SWEEP_BURST_MS = 1_000;
-/** How often a lowered limit is checked: the limit recovers without an event. */
+/** The interval at which a lowered limit is checked, because it rises again without an event. */
 const RECOVERY_CHECK_MS = 1_000;
 const NEVER_MS = Number.POSITIVE_INFINITY;
 
 export interface BudgetOptions {
-  /** Weight a minute; Infinity for no limit. */
+  /** The weight per minute; Infinity for no limit. */
   readonly limit: number;
   /** The part of the limit that is reserved for forwarded questions, from 0 to 1. */
   readonly forwardShare: number;
-  /** Maximum number of requests in flight. */
+  /** The maximum number of requests in flight. */
   readonly inFlightMax: number;
   readonly clock: Clock;
-  /** The weight that earlier processes have spent; undefined if the budget starts unspent. */
+  /** The weight that earlier processes have spent; undefined if no weight was spent before. */
   readonly spent?: SpentLog | undefined;
 }
 
@@ -45,8 +45,8 @@ export interface BudgetOptions {
 export interface Ticket {
   readonly sentMs: number;
   /**
-   * The caller calls this once, when the request has ended. `charged` is the weight that the
-   * request cost.
+   * The caller must call this once, when the request has ended. `charged` is the weight that the
+   * upstream charged for it.
    */
   end(arrival: Arrival, charged: number): void;
 }
@@ -68,8 +68,8 @@ export interface WaitingRequest extends WeightRequest {
 }
 
 /**
- * The two parts of the budget: forwarded questions, and all other requests. Neither part uses the
- * weight and the connections of the other.
+ * A part of the budget. There are two parts: one for forwarded questions, and one for all other
+ * requests. Neither part uses the weight or the connections of the other part.
  */
 interface BudgetPart {
   readonly limit: number;
@@ -104,7 +104,7 @@ export class UpstreamBudget {
   readonly #queues = new Map<Priority, FairQueue<WaitingRequest>>(
     PRIORITIES.map((priority) => [priority, new FairQueue()]),
   );
-  /** When the sweep may send its next request, at its even pace. */
+  /** The time at which the sweep may send its next request, at its even pace. */
   #sweepAtMs = Number.NEGATIVE_INFINITY;
   #isHeld = false;
   #closedBy: UpstreamError | undefined;
@@ -126,14 +126,17 @@ export class UpstreamBudget {
     }
   }
 
-  /** The weight that is left in this minute. */
+  /** The weight that is left now, in the current window of a minute. */
   get left(): number {
     const nowMs = this.#clock.nowMs();
     const used = this.#follow.usage.used(nowMs) + this.#forward.usage.used(nowMs);
     return Math.max(0, Math.floor(this.limit * this.factor) - used);
   }
 
-  /** The part of the limit that is used now: 1, or less after the upstream has refused requests. */
+  /**
+   * The part of the limit that may be used now. It is 1, or less after the upstream has refused
+   * requests.
+   */
   get factor(): number {
     return this.#throttle.factor(this.#clock.nowMs());
   }
@@ -147,7 +150,10 @@ export class UpstreamBudget {
     } else waiter.failed(fault);
   }
 
-  /** Why a request can never be sent, or cannot be queued. */
+  /**
+   * Returns the reason why a request can never be sent, or cannot be queued; otherwise returns
+   * undefined.
+   */
   #findFault(waiter: WaitingRequest): UpstreamError | undefined {
     if (this.#closedBy !== undefined) return this.#closedBy;
     const { weight, priority } = waiter;
@@ -168,7 +174,9 @@ export class UpstreamBudget {
     return isFull ? `${QUEUE_OF_KEY_MAX} questions of this key wait already` : undefined;
   }
 
-  /** How long a request would have to wait for its weight, estimated from what is known now. */
+  /**
+   * Returns how long a request would have to wait for its weight, estimated from what is known now.
+   */
   waitMs(request: WeightRequest): number {
     return Math.max(this.#partWaitMs(request), this.keyWaitMs(request));
   }
@@ -183,7 +191,7 @@ export class UpstreamBudget {
     return Math.max(atMs, this.#throttle.pausedUntilMs) - nowMs;
   }
 
-  /** The part of this wait that is caused by earlier requests of the same keys. */
+  /** Returns the part of this wait that earlier requests of the same keys cause. */
   keyWaitMs({ weight, priority, keyIds }: WeightRequest): number {
     if (keyIds === undefined) return 0;
     const queued = this.#queueOf(priority).weightOf(keyIds);
@@ -192,8 +200,8 @@ export class UpstreamBudget {
   }
 
   /**
-   * The weight of the requests that are sent before this request: more important requests, and
-   * earlier requests of the same priority.
+   * Returns the weight of the requests that are sent before this request: more important requests,
+   * and earlier requests of the same priority.
    */
   #queuedBefore(request: WeightRequest): number {
     const { priority } = request;
@@ -209,14 +217,14 @@ export class UpstreamBudget {
     return { limit, used: part.usage.used(nowMs), places: this.#placesOf(priority), nowMs };
   }
 
-  /** Removes a waiting request from the queue; false if the request no longer waits. */
+  /** Removes a waiting request from the queue; returns false if the request no longer waits. */
   withdraw(waiter: WaitingRequest): boolean {
     return this.#queueOf(waiter.priority).remove(waiter);
   }
 
   /**
-   * Another caller waits for the same question: gives the waiting request the caller's priority, if
-   * that priority is higher.
+   * Notes that another caller waits for the same question. If the caller's priority is higher, the
+   * waiting request gets this priority.
    */
   promote(waiter: WaitingRequest, priority: Priority): void {
     const isOtherPart = this.#partOf(priority) !== this.#partOf(waiter.priority);
@@ -228,13 +236,16 @@ export class UpstreamBudget {
     this.joined(waiter);
   }
 
-  /** More keys may wait for a request than before, so the request may be sent earlier. */
+  /**
+   * Notes that more keys may wait for a request than before, so that the request may be sent
+   * earlier.
+   */
   joined(waiter: WaitingRequest): void {
     this.#queueOf(waiter.priority).update(waiter);
     this.#grant();
   }
 
-  /** Sends nothing but probes, until `release`. */
+  /** Sends no requests except probes, until `release` is called. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -244,13 +255,15 @@ export class UpstreamBudget {
     this.#grant();
   }
 
-  /** A request that was sent at `sentMs` got a response. */
+  /** Notes that a request that was sent at `sentMs` got a response. */
   answered(sentMs: number): void {
     this.#throttle.answered(sentMs);
     this.#confirm(this.#clock.nowMs());
   }
 
-  /** A request that was sent at `sentMs` got a 429. True if the rate is lowered for it. */
+  /**
+   * Notes that a request that was sent at `sentMs` got a 429. Returns true if this lowers the rate.
+   */
   refused(sentMs: number, retryAfterMs: number | undefined): boolean {
     const nowMs = this.#clock.nowMs();
     this.#confirm(nowMs);
@@ -264,7 +277,7 @@ export class UpstreamBudget {
     }
   }
 
-  /** Fails all waiting and all later requests. */
+  /** Fails all waiting requests and all later requests. */
   close(error: UpstreamError): void {
     this.#closedBy = error;
     for (const queue of this.#queues.values()) {
@@ -305,8 +318,8 @@ export class UpstreamBudget {
         this.#send(turn, nowMs);
         turn = this.#chooseTurn(priority, nowMs);
       }
-      // Less important requests that need less weight must not use up the weight that this request
-      // waits for.
+      // Less important requests with less weight must not use up the weight that this request waits
+      // for.
       if (turn !== undefined) blockedShare = SHARES[priority];
     }
   }
@@ -327,8 +340,8 @@ export class UpstreamBudget {
     if (part.inFlight >= this.#placesOf(priority)) return false;
     if (priority === 'sweep' && nowMs < this.#sweepAtMs - SWEEP_BURST_MS) return false;
     const used = part.usage.used(nowMs);
-    // If nothing else is used, the request fits, even if the share of its priority is small or the
-    // limit is lowered.
+    // If no weight is used, any request may be sent, even if the share of its priority is small or
+    // the limit is lowered.
     return used === 0 || used + weight <= this.#limitOf(priority, nowMs);
   }
 
@@ -354,8 +367,7 @@ export class UpstreamBudget {
   }
 
   /**
-   * Sets a timer for the next moment at which a waiting request may be granted without another
-   * event.
+   * Sets a timer for the next time at which a waiting request may be granted without another event.
    */
   #schedule(nowMs: number): void {
     this.#cancelTimer?.();

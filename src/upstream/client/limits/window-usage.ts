@@ -1,24 +1,28 @@
 /**
  * The weight that the upstream may count against us in its sliding window of a minute.
  *
- * The upstream counts a request when it arrives: some time after it was sent and before its
- * response ended. Here, a request counts from the moment it is sent until one window after its
- * response ended. Take all requests that arrive within one window of the upstream: at the moment
- * when the last of them was sent, all of them were counted here.
+ * The upstream counts a request when the request arrives: after it was sent, and before its
+ * response ended. Here, a request counts from the time when it is sent until one window after its
+ * response ended. So this count is never too low: take all requests that arrive within one window
+ * of the upstream. When the last of these requests was sent, all of them were counted here.
  */
 
-/** Length of the upstream's window. */
+/** The length of the upstream's window. */
 export const WINDOW_MS = 60_000;
-/** Added to the window, because the clocks of two machines do not run at exactly the same speed. */
+/**
+ * The time that is added to the window, because the clocks of two machines do not run at exactly
+ * the same speed.
+ */
 const MARGIN_MS = 500;
-/** Requests that end within this time leave the window together. This keeps the list short. */
+/** Requests that end within this time leave the window together, so that the list stays short. */
 const BUCKET_MS = 100;
-/** How long a server that hangs may leave a request unread. */
+/** The maximum time for which a server that hangs may leave a request unread. */
 const UNKNOWN_MS_MAX = 300_000;
 
 /**
- * Whether the upstream counted a request. `arrived`: yes, before its response ended. `unsent`: no,
- * it was never sent. `unknown`: we stopped waiting, and the upstream may read the request later.
+ * Says whether the upstream counted a request. `arrived`: the upstream counted it before its
+ * response ended. `unsent`: the request was never sent. `unknown`: we stopped waiting, and the
+ * upstream may read the request later.
  */
 export type Arrival = 'arrived' | 'unsent' | 'unknown';
 
@@ -31,7 +35,9 @@ export class WindowUsage {
   #inFlight = 0;
   #unknown = 0;
   #unknownUntilMs = 0;
-  /** Ended requests in the order in which they leave the window, and the sum of their weights. */
+  /**
+   * The ended requests in the order in which they leave the window, and the sum of their weights.
+   */
   #ended: Bucket[] = [];
   #endedSum = 0;
 
@@ -41,8 +47,8 @@ export class WindowUsage {
   }
 
   /**
-   * Notes that a request has ended. `weight` is the value given to `start`, `charged` is the real
-   * cost.
+   * Notes that a request has ended. `weight` is the value that was given to `start`, and `charged`
+   * is the weight that the upstream charged.
    */
   end(weight: number, charged: number, arrival: Arrival, nowMs: number): void {
     this.#inFlight -= weight;
@@ -54,14 +60,14 @@ export class WindowUsage {
     }
   }
 
-  /**
-   * Adds weight that an earlier process has spent. Calls come in the order of time, oldest first.
-   */
+  /** Adds weight that an earlier process has spent. The caller must add the oldest weight first. */
   restore(weight: number, endedMs: number): void {
     if (weight > 0) this.#add(weight, endedMs);
   }
 
-  /** The upstream has answered, so from now on it reads the requests that it had not read. */
+  /**
+   * Notes that the upstream has answered. From now on, it reads the requests that it had not read.
+   */
   confirm(nowMs: number): void {
     if (this.#unknown > 0) this.#add(this.#unknown, nowMs);
     this.#unknown = 0;
@@ -75,7 +81,7 @@ export class WindowUsage {
     this.#endedSum += weight;
   }
 
-  /** The weight that may be in the upstream's window. */
+  /** Returns the weight that may be in the upstream's window. */
   used(nowMs: number): number {
     this.#dropExpired(nowMs);
     return this.#inFlight + this.#unknown + this.#endedSum;
@@ -88,12 +94,12 @@ export class WindowUsage {
     for (const { weight } of gone) this.#endedSum -= weight;
   }
 
-  /** When the next weight leaves the window; undefined if that is not known yet. */
+  /** The time when the next weight leaves the window; undefined if this time is not known yet. */
   get nextReleaseMs(): number | undefined {
     return this.#ended[0]?.untilMs ?? (this.#unknown > 0 ? this.#unknownUntilMs : undefined);
   }
 
-  /** When `weight` will have left the window, if all requests in flight ended now. */
+  /** Returns when `weight` will have left the window if all requests in flight end now. */
   releaseAtMs(weight: number, nowMs: number): number {
     let left = weight;
     for (const bucket of this.#ended) {

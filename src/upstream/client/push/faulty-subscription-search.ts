@@ -1,17 +1,17 @@
 /**
- * Finds the subscriptions that make the upstream close the connection without giving a reason.
- * Subscriptions that were sent shortly before are tried again in groups. A group that closes the
- * connection is halved.
+ * Finds the subscriptions that make the upstream close the connection without giving a reason. The
+ * subscriptions that were sent shortly before the closing are tried again in groups. A group that
+ * makes the upstream close the connection is split into two halves.
  */
 
 /**
- * If a connection is closed within this time after a subscription was sent, the subscription is
- * suspected.
+ * If a connection is closed within this time after a subscription was sent, the subscription may be
+ * the cause.
  */
 const CLOSING_MS = 1_000;
 /**
- * If so many connections are closed before a group was sent, no subscription is the cause, and the
- * search ends.
+ * If this number of connections is closed before a group was sent, no subscription is the cause,
+ * and the search ends.
  */
 const UNPROVOKED_MAX = 3;
 
@@ -19,16 +19,16 @@ const UNPROVOKED_MAX = 3;
 export interface SentKey {
   readonly key: string;
   readonly sentMs: number;
-  /** True if the upstream has not confirmed it. */
+  /** True if the upstream has not confirmed the subscription. */
   readonly isPending: boolean;
 }
 
 export class FaultySubscriptionSearch {
-  /** Groups that are still to be tried, one after the other. */
+  /** The groups that must still be tried, one after the other. */
   #groups: (readonly string[])[] = [];
-  /** The group that is being tried on this connection. */
+  /** The group that is tried on this connection; undefined between two groups. */
   #trial: readonly string[] | undefined;
-  /** Subscriptions that the upstream accepts, as far as this search knows. */
+  /** The subscriptions that the upstream accepts, as far as this search knows. */
   readonly #cleared = new Set<string>();
   #openedMs = 0;
   #unprovoked = 0;
@@ -38,14 +38,15 @@ export class FaultySubscriptionSearch {
   }
 
   /**
-   * During a search, only the tried group and accepted subscriptions are sent: no other
-   * subscription may close the connection.
+   * Returns true if the subscription may be sent. During a search, only the subscriptions of the
+   * tried group and accepted subscriptions may be sent, so that no other subscription can close the
+   * connection.
    */
   isAllowed(key: string): boolean {
     return !this.isActive || this.#cleared.has(key) || this.#trial?.includes(key) === true;
   }
 
-  /** Starts to try these subscriptions, one of which has closed a connection before. */
+  /** Starts to try these subscriptions. One of them has closed a connection before. */
   start(keys: readonly string[], sent: Iterable<string>): void {
     if (!this.isActive) for (const key of sent) this.#cleared.add(key);
     for (const key of keys) this.#cleared.delete(key);
@@ -57,8 +58,8 @@ export class FaultySubscriptionSearch {
   }
 
   /**
-   * Continues with the next group if the current group is done; returns subscriptions that were
-   * tried and accepted.
+   * Continues with the next group if the current group is done. Returns the subscriptions that were
+   * tried and that the upstream accepts.
    */
   advance(
     nowMs: number,
@@ -86,22 +87,25 @@ export class FaultySubscriptionSearch {
     return undefined;
   }
 
-  /** In how many milliseconds to call `advance` again; undefined if no search is active. */
+  /**
+   * Returns the time in milliseconds until `advance` must be called again; returns undefined if no
+   * search is active.
+   */
   waitMs(nowMs: number): number | undefined {
     if (!this.isActive) return undefined;
     return this.#trial === undefined ? this.#openedMs + CLOSING_MS - nowMs : CLOSING_MS;
   }
 
-  /** The connection was lost for a reason that has nothing to do with subscriptions. */
+  /** Notes that the connection was lost for a reason that has nothing to do with subscriptions. */
   noteLost(): void {
     if (this.#trial !== undefined) this.#groups.unshift(this.#trial);
     this.#trial = undefined;
   }
 
   /**
-   * The upstream has closed the connection. Returns the subscriptions to leave out: the one that
-   * was found, or a whole group if the group must not be halved. Undefined if no sent subscription
-   * was the cause.
+   * Notes that the upstream has closed the connection. Returns the subscriptions to leave out: the
+   * single subscription that was found, or a whole group if the group must not be split; none while
+   * the search goes on. Returns undefined if no sent subscription was the cause.
    */
   noteClosed(
     sent: readonly SentKey[],
@@ -120,7 +124,8 @@ export class FaultySubscriptionSearch {
   }
 
   /**
-   * The subscriptions of the group that may have closed the connection. The others are tried again.
+   * Returns the subscriptions of the group that may have closed the connection. The subscriptions
+   * of the group that were not sent yet are tried again.
    */
   #findTried(sent: readonly SentKey[]): readonly string[] {
     const trial = new Set(this.#trial);
@@ -161,8 +166,8 @@ function findSuspects(sent: readonly SentKey[], nowMs: number): readonly string[
 }
 
 /**
- * Subscriptions that are not confirmed. If all are confirmed, all of them: some upstreams may
- * confirm before they close.
+ * Returns the subscriptions that are not confirmed. If all are confirmed, returns all: an upstream
+ * may confirm a subscription before it closes the connection.
  */
 function withoutConfirmed(sent: readonly SentKey[]): readonly string[] {
   const pending = sent.filter(({ isPending }) => isPending);

@@ -1,29 +1,31 @@
 /**
- * The subscriptions that the upstream does not accept: the reason, and when each of them is tried
- * again.
+ * The subscriptions that the upstream does not accept, with the reason and the time when each of
+ * them is tried again.
  */
 
 import { backoffMs } from '../../../timing/backoff.ts';
 import type { UpstreamSubscription } from './upstream-subscription.ts';
 
 const RETRY = { firstMs: 60_000, maxMs: 3_600_000 };
-/** How long a refusal is reported if it is not repeated. */
+/** The time for which a refusal is reported if it does not happen again. */
 const REPORTED_MS = 3_600_000;
 /**
- * A connection may be lost by chance just after a subscription, but hardly twice. So two closings
- * are proof.
+ * The number of closings that prove that a subscription is the cause. Just after a subscription, a
+ * connection may be lost once by chance, but hardly twice.
  */
 const PROVEN_MIN = 2;
-/** Maximum number of remembered subscriptions. An upstream allows 1,000 at a time. */
+/**
+ * The maximum number of remembered subscriptions. An upstream allows 1,000 subscriptions at a time.
+ */
 const LEFT_OUT_MAX = 2_000;
 
-/** A subscription that is left out, for /health and the log. */
+/** A subscription that is left out, as /health and the log report it. */
 export interface LeftOut {
   readonly subscription: UpstreamSubscription;
   readonly reason: string;
   /**
-   * True if this subscription alone has closed connections more than once: the upstream does not
-   * know it.
+   * True if this subscription alone has closed connections more than once. Then the upstream does
+   * not know it.
    */
   readonly isProven: boolean;
 }
@@ -32,12 +34,12 @@ interface Entry {
   readonly subscription: UpstreamSubscription;
   readonly reason: string;
   /**
-   * How many times in a row the subscription has closed a connection; 0 if it was refused, or not
-   * searched for.
+   * The number of times in a row that the subscription alone has closed a connection; 0 if it was
+   * refused, or if it is one of a group that was not searched.
    */
   readonly closings: number;
   readonly notedMs: number;
-  /** Not sent before this time. */
+  /** The time before which the subscription is not sent again. */
   readonly retryMs: number;
   isTried: boolean;
 }
@@ -49,8 +51,9 @@ export class LeftOutSubscriptions {
   #foundTriedMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * The subscription, or one of its group, has closed the connection. A subscription that was found
-   * is tried again rarely, since closing the connection loses all other subscriptions.
+   * Notes that the subscription has closed the connection, or that a subscription of its group has.
+   * With `isFound`, this subscription is the cause. Then it is tried again only rarely, because
+   * each closing loses all other subscriptions.
    */
   noteClosing(key: string, left: NewlyLeftOut, isFound: boolean, nowMs: number): LeftOut {
     const closings = isFound ? (this.#entries.get(key)?.closings ?? 0) + 1 : 0;
@@ -61,8 +64,8 @@ export class LeftOutSubscriptions {
   }
 
   /**
-   * The subscription was refused with a message. Such a refusal does not affect other
-   * subscriptions.
+   * Notes that the subscription was refused with a message. A refusal with a message does not
+   * affect other subscriptions.
    */
   noteRefused(key: string, left: NewlyLeftOut, nowMs: number): void {
     this.#set(key, { ...left, closings: 0, notedMs: nowMs, retryMs: nowMs, isTried: true });
@@ -84,8 +87,8 @@ export class LeftOutSubscriptions {
   }
 
   /**
-   * Subscriptions to try again now: a group that was not searched, or one subscription that was
-   * found.
+   * Returns the subscriptions to try again now: all those that were not searched, or else one
+   * subscription that was found.
    */
   takeDue(nowMs: number, isWanted: (key: string) => boolean): readonly string[] {
     const due = [...this.#entries].filter(
@@ -99,7 +102,10 @@ export class LeftOutSubscriptions {
     return chosen.map(([key]) => key);
   }
 
-  /** Subscriptions that are missing now, and for a while those that were missing before. */
+  /**
+   * Returns the subscriptions that are missing now, and for some time those that were missing
+   * before.
+   */
   list(nowMs: number, isMissing: (key: string) => boolean): readonly LeftOut[] {
     return [...this.#entries]
       .filter(([key, { notedMs }]) => isMissing(key) || nowMs - notedMs < REPORTED_MS)

@@ -1,23 +1,23 @@
-/** The kinds of errors of the push connection. The kind is read from the text of the error. */
+/** Reads errors of the push connection. The kind of an error is read from its text. */
 
 import { isJsonObject, type JsonObject } from '../../../events/fields.ts';
 import { parseUpstreamJson } from '../answers/upstream-json.ts';
 
 export type PushError =
-  /** Too many messages in a minute: messages without a response must be sent again. */
+  /** Too many messages were sent in a minute. Messages without a response must be sent again. */
   | { readonly kind: 'messages' }
-  /** The upstream has the subscription already. */
+  /** The upstream already has the subscription. */
   | { readonly kind: 'subscribed'; readonly subscription: JsonObject }
   /**
-   * A subscription is refused: the subscription that the text names, or else the first one without
-   * a response.
+   * A subscription is refused. If the text names no subscription, it is the first subscription
+   * without a response.
    */
   | { readonly kind: 'refused'; readonly subscription?: JsonObject; readonly isAboutUsers: boolean }
-  /** Another message is refused, such as a ping. */
+  /** Another message is refused, for example a ping. */
   | { readonly kind: 'other' };
 
 const OTHER: PushError = { kind: 'other' };
-/** Maximum length of JSON in an error. The JSON of a subscription is shorter. */
+/** The maximum length of JSON in an error. The JSON of a subscription is shorter. */
 const JSON_LENGTH_MAX = 4_096;
 
 export function readPushError(text: string): PushError {
@@ -31,12 +31,14 @@ export function readPushError(text: string): PushError {
   return { kind, subscription, isAboutUsers: false };
 }
 
-/** The subscription of a request, if the error quotes the whole request. */
+/** Returns the subscription of a request, if the error quotes the whole request. */
 function subscriptionOf({ method, subscription }: JsonObject): JsonObject | undefined {
   return method === 'subscribe' && isJsonObject(subscription) ? subscription : undefined;
 }
 
-/** Undefined if the text has no JSON object, or if the JSON was cut. */
+/**
+ * Returns the JSON object in the text; returns undefined if there is none, or if the JSON was cut.
+ */
 function findJson(text: string): JsonObject | undefined {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}') + 1;

@@ -11,7 +11,7 @@ export interface PushMessage {
 
 const NO_MESSAGE = 'a message that is not JSON with a channel';
 
-/** The message, or why the data is not a valid message. */
+/** Returns the message, or the reason why the data is not a valid message. */
 export function parsePushMessage(data: RawData, isBinary: boolean): PushMessage | string {
   if (isBinary) return NO_MESSAGE;
   try {

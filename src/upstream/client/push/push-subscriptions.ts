@@ -1,5 +1,5 @@
 /**
- * The subscriptions of a push connection: those that should exist, those that were sent, and the
+ * The subscriptions of a push connection: those that are wanted, those that were sent, and the
  * limits of the upstream.
  */
 
@@ -10,11 +10,11 @@ import type { PushError } from './push-error.ts';
 import type { UpstreamSubscription } from './upstream-subscription.ts';
 
 export interface PushLimits {
-  /** Maximum number of subscriptions. */
+  /** The maximum number of subscriptions. */
   readonly subscriptionsMax: number;
-  /** Maximum number of users in subscriptions; 0 for no users. */
+  /** The maximum number of users in subscriptions; 0 for no users. */
   readonly usersMax: number;
-  /** Maximum number of messages sent in a minute. */
+  /** The maximum number of messages that are sent in a minute. */
   readonly messagesMax: number;
 }
 
@@ -29,25 +29,34 @@ interface SentSubscription {
   isPending: boolean;
 }
 
-/** How a connection was closed. */
+/** The reason for the closing of a connection. */
 export interface Closing {
   readonly reason: string;
-  /** False if too many connections were opened in the search for the cause. */
+  /** False if the search for the cause has already opened too many connections. */
   readonly mayHalve: boolean;
 }
 
-/** A refusal that comes later than this is not a response to the subscription. */
+/**
+ * The maximum time between a subscription and its refusal. A later refusal is not a response to the
+ * subscription.
+ */
 const RESPONSE_MS_MAX = 10_000;
-/** Two subscriptions are different if one of these fields differs. */
+/**
+ * The fields that identify a subscription: two subscriptions are different if one of these fields
+ * differs.
+ */
 const FIELDS = ['type', 'coin', 'user', 'dex'];
 
 export class PushSubscriptions {
   readonly #limits: PushLimits;
-  /** By key, most important first. */
+  /** The wanted subscriptions by key, the most important first. */
   #wanted: ReadonlyMap<string, UpstreamSubscription> = new Map();
-  /** Subscriptions sent on this connection, by key, in the order of sending. */
+  /**
+   * The subscriptions that were sent on this connection, by key, in the order in which they were
+   * sent.
+   */
   readonly #sent = new Map<string, SentSubscription>();
-  /** Keys that the upstream has refused on this connection. */
+  /** The keys of the subscriptions that the upstream has refused on this connection. */
   readonly #refused = new Set<string>();
   readonly #leftOut = new LeftOutSubscriptions();
   readonly #search = new FaultySubscriptionSearch();
@@ -62,25 +71,25 @@ export class PushSubscriptions {
 
   setWanted(wanted: readonly UpstreamSubscription[]): void {
     this.#wanted = new Map(wanted.map((subscription) => [textOf(subscription), subscription]));
-    // A refused subscription that is removed and added again is tried again.
+    // A refused subscription is tried again if it is removed and added again.
     for (const key of this.#refused) if (!this.#wanted.has(key)) this.#refused.delete(key);
   }
 
-  /** A new connection has no subscriptions. */
+  /** Notes that a new connection is open, which has no subscriptions. */
   noteOpened(nowMs: number): void {
     this.#sent.clear();
     this.#refused.clear();
     this.#search.noteOpened(nowMs);
   }
 
-  /** The connection was lost, and the upstream did not close it. */
+  /** Notes that the connection was lost, and that the upstream did not close it. */
   noteLost(): void {
     this.#search.noteLost();
   }
 
   /**
-   * The upstream has closed the connection. Returns the subscriptions that are left out because of
-   * this; undefined if no sent subscription was the cause.
+   * Notes that the upstream has closed the connection. Returns the subscriptions that are left out
+   * because of this; returns undefined if no sent subscription was the cause.
    */
   noteClosed({ reason, mayHalve }: Closing, nowMs: number): readonly LeftOut[] | undefined {
     const sent = [...this.#sent].map(([key, value]): SentKey => ({ key, ...value }));
@@ -95,7 +104,10 @@ export class PushSubscriptions {
     });
   }
 
-  /** In how many milliseconds there may be more to send, even if nothing else happens. */
+  /**
+   * Returns the time in milliseconds until there may be more to send, even if nothing else happens;
+   * returns undefined if there is no such time.
+   */
   waitMs(nowMs: number): number | undefined {
     return this.#search.waitMs(nowMs);
   }
@@ -104,7 +116,9 @@ export class PushSubscriptions {
     return this.#leftOut.list(nowMs, (key) => this.#wanted.has(key) && !this.#sent.has(key));
   }
 
-  /** Tries again subscriptions that were left out long ago; false if there are none. */
+  /**
+   * Starts to try subscriptions again that were left out long ago; returns false if there are none.
+   */
   retryLeftOut(nowMs: number): boolean {
     if (this.#search.isActive) return false;
     const due = this.#leftOut.takeDue(nowMs, (key) => this.#wanted.has(key));
@@ -113,8 +127,8 @@ export class PushSubscriptions {
   }
 
   /**
-   * The requests to send. Unsubscribe requests come first, because the old subscriptions count for
-   * the limits.
+   * Returns the requests to send. Unsubscribe requests come first, because the old subscriptions
+   * count towards the limits.
    */
   listChanges(nowMs: number): PushRequest[] {
     this.#advanceSearch(nowMs);
@@ -136,7 +150,7 @@ export class PushSubscriptions {
     for (const key of taken) this.#leftOut.noteTaken(key);
   }
 
-  /** Wanted subscriptions that are within the limits and not left out, by key. */
+  /** Returns the wanted subscriptions that are within the limits and not left out, by key. */
   #listAllowed(): Map<string, UpstreamSubscription> {
     const { subscriptionsMax, usersMax } = this.#limits;
     const allowed = new Map<string, UpstreamSubscription>();
@@ -163,8 +177,9 @@ export class PushSubscriptions {
   }
 
   /**
-   * The upstream has confirmed a subscription, and may have written it differently. Returns our
-   * form of it.
+   * Notes that the upstream has confirmed a subscription. The upstream may write the subscription
+   * differently, so our form of it is returned. Returns undefined if no subscription waits for this
+   * confirmation.
    */
   acknowledge(confirmed: unknown): UpstreamSubscription | undefined {
     const found = this.#findSent(confirmed);
@@ -182,9 +197,9 @@ export class PushSubscriptions {
   }
 
   /**
-   * The upstream has refused a subscription; returns it, if it can be found. If the error does not
-   * name the subscription, it is the first one without a response: responses come in the order of
-   * the requests.
+   * Notes that the upstream has refused a subscription. Returns the subscription; returns undefined
+   * if it cannot be found. If the error does not name the subscription, it is the first
+   * subscription without a response, because responses come in the order of the requests.
    */
   refuse(
     error: PushError & { readonly kind: 'refused' },
@@ -210,7 +225,8 @@ export class PushSubscriptions {
   }
 
   /**
-   * Sends subscriptions without a response again: the upstream received too many messages at once.
+   * Makes subscriptions without a response be sent again, because the upstream received too many
+   * messages at once.
    */
   resendPending(): void {
     for (const [key, { isPending }] of this.#sent) if (isPending) this.#sent.delete(key);
@@ -228,7 +244,10 @@ function makeRequest(
   return { method, subscription };
 }
 
-/** Compares users without regard to case. The first dex may be missing. */
+/**
+ * Returns true if the subscriptions are the same. Users are compared without regard to case. The
+ * name of the first dex may be missing.
+ */
 function isSame(ours: UpstreamSubscription, theirs: Readonly<Record<string, unknown>>): boolean {
   return FIELDS.every((field) => {
     const [own, other] = [ours[field] ?? '', theirs[field] ?? ''];

@@ -1,6 +1,6 @@
 /**
- * The push connection to the upstream. The connection is opened again whenever it is lost, goes
- * silent or receives a malformed message, each time with the same subscriptions.
+ * The push connection to the upstream. If the connection is lost, is silent for too long or
+ * receives a malformed message, a new connection is opened with the same subscriptions.
  */
 
 import type { RawData } from 'ws';
@@ -21,52 +21,57 @@ import type { UpstreamSubscription } from './upstream-subscription.ts';
 const HANDSHAKE_MS_MAX = 10_000;
 const CHECK_MS = 200;
 /**
- * If a check is later than this, it is skipped: the process was busy, and has not read the messages
- * that have arrived.
+ * If a check is this late, it is skipped: the process was busy, and has not read the messages that
+ * have arrived in the meantime.
  */
 const LATE_MS_MAX = 400;
-/** How long a connection may be quiet before it is pinged. */
+/** The time for which a connection may be quiet before a ping is sent. */
 const QUIET_MS_MAX = 500;
 /**
- * Maximum time for an answer to a ping, unless the upstream was slower before; then the connection
- * counts as lost. This only applies to an upstream that answers pings. Changes are missed while a
- * connection is silent.
+ * The maximum time for an answer to a ping. If the upstream was slower before, the maximum is
+ * PONG_FACTOR times the slow time instead. After this time, the connection counts as lost, because
+ * a silent connection may miss changes. This applies only to an upstream that answers pings.
  */
 const PONG_MS_MAX = 600;
 const PONG_FACTOR = 4;
-/** Each further answer reduces the remembered time of a slow answer by this factor. */
+/** Each later answer reduces the remembered time of a slow answer by this factor. */
 const PONG_DECAY = 0.9;
 /**
- * The same maximum for an upstream that has never answered a ping, and how often such an upstream
- * is pinged.
+ * The maximum silence of an upstream that has never answered a ping, and the interval at which
+ * pings are sent to it.
  */
 const SILENT_MS_MAX = 30_000;
 const UNANSWERED_PING_MS = 10_000;
-/** How long a connection that answers pings may deliver no data of its subscriptions. */
+/**
+ * The maximum time for which a connection that answers pings may deliver no data of its
+ * subscriptions.
+ */
 const IDLE_MS_MAX = 60_000;
-/** A connection that lasts so long was stable: the next connection may be opened soon after it. */
+/**
+ * A connection that lasted this long was stable: the next connection may be opened soon after it.
+ */
 const STABLE_MS = 60_000;
 /**
- * Normal reasons for closing: the upstream stops or restarts. Other codes may be caused by a sent
+ * The close codes of an upstream that stops or restarts. Other codes may be caused by a sent
  * subscription.
  */
 const NORMAL_CODES: readonly number[] = [1000, 1001, 1012, 1013];
 /**
- * Messages of the limit that are reserved for pings: more than the checks of a quiet connection
- * need in a minute.
+ * The number of messages of the limit that are reserved for pings. The checks of a quiet connection
+ * need fewer in a minute.
  */
 export const PING_RESERVE = 150;
 /**
- * In a minute, the number of errors may exceed the number of sent messages by this value. Each
- * error should answer one message.
+ * The maximum number of errors in a minute that answer none of our messages. Normally, each error
+ * answers one message.
  */
 const STRAY_ERRORS_MAX = 10;
 
-/** Channels without data of the exchange. */
+/** The channels that carry no data of the exchange. */
 const CONTROL_CHANNELS: readonly string[] = ['pong', 'subscriptionResponse', 'error'];
 
 export interface PushHandler {
-  /** The connection is open. Events before this moment may have been missed. */
+  /** The connection is open. Events may have been missed before. */
   opened(): void;
   message(channel: string, data: unknown): void;
   /** The upstream has confirmed the subscription, and delivers its data from now on. */
@@ -99,14 +104,15 @@ export class UpstreamPush {
   readonly #subscriptions: PushSubscriptions;
   readonly #pace: ConnectionPace;
   /**
-   * Messages sent in the last minute. The upstream counts the messages of all connections together.
+   * The messages that were sent in the last minute. The upstream counts the messages of all
+   * connections together.
    */
   readonly #messages = new WindowUsage();
   #socket: PushSocket | undefined;
   #isClosed = false;
-  /** Why we are closing the connection. */
+  /** The reason why we are closing the connection; undefined if we are not closing it. */
   #reason: string | undefined;
-  /** Why the connection was lost the last time it was logged. */
+  /** The reason for the last lost connection that was logged. */
   #loggedReason: string | undefined;
   #openedMs: number | undefined;
   #receivedMs = 0;
@@ -116,7 +122,7 @@ export class UpstreamPush {
   /** The slowest recent time of an answer to a ping; 0 before the first answer. */
   #pongMs = 0;
   #pausedUntilMs = 0;
-  /** Number of errors in the current minute of the connection. */
+  /** The number of errors in the current minute of the connection. */
   #errors = 0;
   #errorsSinceMs = 0;
   #cancelTimer: (() => void) | undefined;
@@ -135,19 +141,20 @@ export class UpstreamPush {
   }
 
   /**
-   * Sets the wanted subscriptions, most important first. Subscriptions over a limit are left out.
+   * Sets the wanted subscriptions, the most important first. Subscriptions over a limit are not
+   * sent.
    */
   subscribe(wanted: readonly UpstreamSubscription[]): void {
     this.#subscriptions.setWanted(wanted);
     this.#sendChanges();
   }
 
-  /** Subscriptions that the upstream does not accept, with the reasons. */
+  /** The subscriptions that the upstream does not accept, with the reasons. */
   get leftOut(): readonly LeftOut[] {
     return this.#subscriptions.listLeftOut(this.#options.clock.nowMs());
   }
 
-  /** Closes the connection, if there is one, and opens a new one. */
+  /** Closes the current connection, if there is one, and opens a new connection. */
   reconnect(reason: string): void {
     this.#reason ??= reason;
     this.#socket?.terminate();
@@ -175,12 +182,14 @@ export class UpstreamPush {
     socket.on('ping', () => {
       this.#receivedMs = clock.nowMs();
     });
-    // After an error, ws would wait up to 30 s until the upstream closes the connection.
+    // After an error, ws would wait up to 30 s for the upstream to close the connection.
     socket.on('error', (error) => this.reconnect(error.message));
     socket.on('close', (code, reason) => this.#lose(code, String(reason)));
   }
 
-  /** The timer of the current state: handshake, checks, or the next attempt. */
+  /**
+   * Sets the timer of the current state: the handshake, the checks, or the next attempt to connect.
+   */
   #setTimer(delayMs: number, callback: () => void): void {
     this.#cancelTimer?.();
     this.#cancelTimer = this.#options.clock.setTimer(delayMs, callback);
@@ -215,7 +224,8 @@ export class UpstreamPush {
     const leftOut = isBlamed ? this.#findClosing(reason, nowMs) : undefined;
     if (!isBlamed) this.#subscriptions.noteLost();
     const delayMs = this.#pace.nextDelayMs(isBlamed);
-    // An upstream without a push connection fails in the same way every time: this is logged once.
+    // An upstream without a push connection fails in the same way each time, so this failure is
+    // logged once.
     if (isOpened || reason !== this.#loggedReason) {
       log.warn(`push of ${address.origin} lost: ${reason}; next attempt in ${delayMs} ms`);
     }
@@ -228,7 +238,7 @@ export class UpstreamPush {
     }
   }
 
-  /** Finds the subscription that closed the connection, or starts a search for it. */
+  /** Returns the subscription that closed the connection, or starts a search for it. */
   #findClosing(reason: string, nowMs: number): readonly LeftOut[] | undefined {
     const mayHalve = this.#pace.maySearch;
     const leftOut = this.#subscriptions.noteClosed({ reason, mayHalve }, nowMs);
@@ -254,7 +264,7 @@ export class UpstreamPush {
     if (this.#subscriptions.retryLeftOut(nowMs)) this.#sendChanges();
   }
 
-  /** Duration of the silence, if it is too long; otherwise undefined. */
+  /** Returns the duration of the silence if it is too long; otherwise returns undefined. */
   #findSilence(nowMs: number): number | undefined {
     const quietMs = nowMs - this.#receivedMs;
     const isPinged = this.#pingedMs > this.#receivedMs;
@@ -267,7 +277,7 @@ export class UpstreamPush {
   }
 
   /**
-   * Sends one ping while the connection is quiet. An upstream that has never answered is pinged
+   * Sends one ping while the connection is quiet. An upstream that has not answered receives pings
    * repeatedly.
    */
   #ping(nowMs: number): void {
@@ -282,7 +292,10 @@ export class UpstreamPush {
     this.#pongMs = Math.max(tookMs, this.#pongMs * PONG_DECAY, 1);
   }
 
-  /** An exception in a listener would end the process, and no message may cause that. */
+  /**
+   * Receives a message, and catches exceptions: an exception in a listener would end the process,
+   * and no message may cause this.
+   */
   #receiveSafely(data: RawData, isBinary: boolean): void {
     try {
       this.#receive(data, isBinary);
@@ -351,7 +364,7 @@ export class UpstreamPush {
     if (confirmed !== undefined) this.#options.handler.acknowledged(confirmed);
   }
 
-  /** Counts an error; true if there are more errors than our messages can explain. */
+  /** Counts an error; returns true if there are more errors than our messages can explain. */
   #isStray(nowMs: number): boolean {
     if (nowMs - this.#errorsSinceMs >= WINDOW_MS) {
       this.#errors = 0;
@@ -384,7 +397,7 @@ export class UpstreamPush {
     this.#cancelSending = this.#options.clock.setTimer(delayMs, () => this.#sendChanges());
   }
 
-  /** How long to wait until more messages may be sent. */
+  /** Returns the time until more messages may be sent, in milliseconds. */
   #roomWaitMs(nowMs: number): number {
     return Math.max(this.#messages.nextReleaseMs ?? nowMs, this.#pausedUntilMs) - nowMs;
   }
@@ -397,7 +410,7 @@ export class UpstreamPush {
   #send(text: string, nowMs: number): void {
     this.#messages.start(1);
     this.#messages.end(1, 1, 'arrived', nowMs);
-    // A failure also closes the connection, and the closing is reported.
+    // If sending fails, the connection is also closed, and the closing is reported.
     this.#socket?.send(text, () => undefined);
   }
 }

@@ -59,7 +59,8 @@ export class FundingHours {
   #lookedMs = Number.NEGATIVE_INFINITY;
   #looksLeft = 0;
   /**
-   * How often an account was read after the hour without showing the funding of all its positions.
+   * By account: the number of reads after the last hour that did not show the funding of all
+   * positions.
    */
   readonly #looks = new WeakMap<Funded, Looks>();
 

@@ -26,7 +26,7 @@ export interface ModeLookup {
 }
 
 interface KnownMode {
-  /** Undefined if the upstream did not answer, or does not know the question. */
+  /** The mode; undefined if the upstream did not answer, or does not know the question. */
   mode: string | undefined;
   askedMs: number;
   /** The number of times in a row that the mode was asked again because of a doubt. */

@@ -128,7 +128,7 @@ const REASONS: readonly DueReason[] = ['trade', 'missed', 'hour', 'sweep'];
 
 export class WatchList {
   readonly #options: WatchOptions;
-  /** The items by key. The item that clients have not asked for for the longest time is first. */
+  /** The items by key, in the order in which clients last asked for them, the oldest first. */
   readonly #watched = new Map<string, Watched>();
   readonly #funding = new FundingHours();
   readonly #recentTrades = new RecentTrades();
@@ -155,8 +155,8 @@ export class WatchList {
   }
 
   /**
-   * Follows the item from now on. If the list is full, the item that clients have not asked for for
-   * the longest time is dropped.
+   * Follows the item from now on. If the list is full, the item whose last request from a client is
+   * the oldest is dropped.
    */
   add(item: FollowedItem, address: Address, nowMs: number): Watched {
     const key = keyOf(item);

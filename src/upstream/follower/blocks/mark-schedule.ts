@@ -129,7 +129,7 @@ export class MarkSchedule {
     return passedMs >= everyMs ? length : Math.floor((length * passedMs) / everyMs);
   }
 
-  /** Notes that all selected marks are in the block. */
+  /** Notes that the block has all marks of the last `select`. */
   noteRecorded(): void {
     this.#isNew = false;
     const { everyMs, clock } = this.#options;

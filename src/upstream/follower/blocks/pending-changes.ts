@@ -70,7 +70,7 @@ export interface TakenBlock {
 }
 
 export interface PendingChangesOptions {
-  /** Maximum size of a block's line. */
+  /** The maximum size of a block's line, in bytes. */
   readonly lineBytesMax: number;
   /**
    * The interval at which marks of markets without a position are recorded; 0 to record each mark

@@ -8,7 +8,7 @@
  * list may be updated a little later than the first price is pushed.
  */
 const READS_MAX = 5;
-/** Maximum number of coins that are remembered. */
+/** The maximum number of coins that are remembered. */
 const COINS_MAX = 2_000;
 
 export class UnlistedCoins {

@@ -7,7 +7,7 @@ import type { FollowStatus } from '../../channel/follower-client.ts';
 import type { LeftOut } from '../../client/push/left-out-subscriptions.ts';
 import type { UpstreamSubscription } from '../../client/push/upstream-subscription.ts';
 
-/** Maximum number of subscriptions that are named. Further subscriptions are only counted. */
+/** The maximum number of subscriptions that are named. Further subscriptions are only counted. */
 const NAMED_MAX = 20;
 const USER = /0x[0-9a-f]{40}/gi;
 
