@@ -205,9 +205,9 @@ export function findBooking(ledger: StateView, user: Address, rows: AccountRows)
 const SET_APART: readonly string[] = ['orderMargin', 'collateral'];
 
 /**
- * Returns the events that change the ledger's account to the rows, and confirm the rows at their
- * time. Returns no events if the ledger has a later version of the account: a server that stalls
- * gives old answers. First add the markets that the ledger does not have, with
+ * Returns the events that make the ledger's account equal to the rows, and that confirm the rows at
+ * their time. Returns no events if the ledger has a later version of the account: a server that
+ * stalls gives old answers. First add the markets that the ledger does not have, with
  * `describeMarketChanges` and the prices of the rows.
  */
 export function describeAccountChanges(

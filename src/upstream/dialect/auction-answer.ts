@@ -48,7 +48,7 @@ function checkPrice(auction: Auction, gas: bigint, time: number): void {
   throw new DialectError('figure', { field: 'currentGas', coin: undefined, ours, theirs });
 }
 
-/** Returns the events that change the ledger's auction to the upstream's auction. */
+/** Returns the events that make the ledger's auction equal to the upstream's auction. */
 export function describeAuctionChanges(
   recorded: RecordedAuction,
   upstream: Auction | null,

@@ -1,4 +1,6 @@
-/** Describes the events that change the ledger's dexes and markets to those of the directory. */
+/**
+ * Describes the events that make the ledger's dexes and markets equal to those of the directory.
+ */
 
 import type { WireEvent } from '../../events/event.ts';
 import { formatUnits } from '../../exact/decimal.ts';

@@ -10,7 +10,7 @@ import { add, DecimalError, type Exact, formatUnits, parseUnits } from '../../ex
 const PRINTED_DECIMALS = 10;
 /** A value and its nearest double differ by at most the value divided by this number. */
 const DOUBLE_ERROR_DIVISOR = 2n ** 53n;
-/** Matches a sign, digits, and at most ten decimals; further zeros are ignored. */
+/** Matches an optional sign, digits, and at most ten decimals; further zeros are ignored. */
 const PRINTED = /^(-?)(\d{1,64})(?:\.(?=\d)(\d{0,10}?)0*)?$/;
 
 /**

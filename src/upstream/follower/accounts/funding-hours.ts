@@ -113,8 +113,8 @@ export class FundingHours {
     const hour = hourOf(time);
     const fundedHour = fundedHourOf(watched);
     if (fundedHour >= hour) return;
-    // If the recorded rows are from before the last full hour, the answer may show only the funding
-    // of earlier hours.
+    // If the recorded rows do not include the funding of the previous hour, the answer may show
+    // only that funding, and not the funding of this hour.
     const isShown = fundedHour === hour - 1 && (booking === 'all' || booking === 'some');
     if (isShown && this.#bookedHour < hour) {
       this.#bookedHour = hour;

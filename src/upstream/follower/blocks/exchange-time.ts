@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../client/limits/clock.ts';
 
-/** The maximum difference between a trusted time and an earlier estimate. */
+/** The maximum time that a trusted time may be ahead of the estimate. */
 const AHEAD_MS_MAX = 10_000;
 /**
  * The length of a period. A sample is used for the estimate in its period and in the next period.
