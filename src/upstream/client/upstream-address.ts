@@ -29,8 +29,8 @@ export interface UpstreamAddress {
   show(text: string): string;
   /**
    * Returns true if an answer contains one of our keys. With bounds, returns true if a key starts
-   * within the bounds. This answer cannot be used: no client may see the key, and an answer with a
-   * mask in it would be wrong.
+   * within the bounds. An answer with a key cannot be used: no client may see the key, and an
+   * answer with a mask in it would be wrong.
    */
   containsKey(answer: Buffer, from?: number, to?: number): boolean;
 }

@@ -163,8 +163,8 @@ export function readAllPerpMetas(
 }
 
 /**
- * Checks that a meta belongs to the dex. The check is needed where a place has no dex: there, the
- * metas may be shifted.
+ * Checks that a meta belongs to the dex. If a place has no dex, the metas after it may be at other
+ * places than their dexes.
  */
 function checkIsOf({ name }: DexListing, { universe }: MetaListing): void {
   const other = universe.find(

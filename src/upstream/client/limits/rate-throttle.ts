@@ -11,7 +11,7 @@ const FACTOR_MIN = 1 / 16;
 /** The time in which the rate rises from zero to the whole budget. */
 const RECOVERY_MS = 300_000;
 const PAUSE = { firstMs: 1_000, maxMs: 60_000 };
-/** The maximum value of Retry-After that is respected. */
+/** The maximum pause. A longer Retry-After is reduced to this value. */
 const RETRY_AFTER_MS_MAX = 600_000;
 
 export class RateThrottle {

@@ -238,7 +238,10 @@ export class UpstreamPush {
     }
   }
 
-  /** Returns the subscription that closed the connection, or starts a search for it. */
+  /**
+   * Returns the subscriptions to leave out if the cause of the closing is found; otherwise starts
+   * or continues a search for it. Returns undefined if no subscription is the cause.
+   */
   #findClosing(reason: string, nowMs: number): readonly LeftOut[] | undefined {
     const mayHalve = this.#pace.maySearch;
     const leftOut = this.#subscriptions.noteClosed({ reason, mayHalve }, nowMs);

@@ -258,8 +258,8 @@ export class AccountReader {
   }
 
   /**
-   * Refuses the answer after a last try with new markets: a liquidation price may differ because
-   * the tiers of its market have changed.
+   * Tries a last time with new markets, and refuses the answer if this try does not confirm it. A
+   * liquidation price may differ because the tiers of its market have changed.
    */
   async #giveUp(
     watched: ReadAccount,

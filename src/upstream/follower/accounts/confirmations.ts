@@ -1,6 +1,7 @@
 /**
- * Handles pushed states that only confirm the ledger's account. To record a confirmation needs an
- * event that has only a time. So a confirmation is recorded rarely, or when a client asks for it.
+ * Handles pushed states that only confirm the ledger's account. To record a confirmation, the
+ * ledger needs an event that has nothing but a time. So a confirmation is recorded rarely, or when
+ * a client asks for it.
  */
 
 import type { WireEvent } from '../../../events/event.ts';

@@ -19,7 +19,7 @@ import { RecentTrades } from './recent-trades.ts';
 const TRADE_DELAY_MS = 150;
 /** The minimum time between two reads of an account, even if the account trades all the time. */
 const READ_INTERVAL_MS = 1_000;
-/** The maximum number of tries during the time after which an item is due again. */
+/** The maximum number of tries to read an item within the time that `sweepMsOf` returns. */
 const SWEEP_TRIES = 4;
 /**
  * Unified accounts are read more often by this factor, because the exchange moves their cash
