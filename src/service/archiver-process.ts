@@ -1,4 +1,7 @@
-/** The process that writes the archive of a service. The service starts, restarts and stops it. */
+/**
+ * Runs the process that writes the archive of a service. The service starts, restarts and stops
+ * this process.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,25 +17,28 @@ import { RestartDelay } from '../timing/restart-delay.ts';
 import { RepeatedLines } from './logging/repeated-lines.ts';
 
 /**
- * An archiver may run for a while until it finds the disk full again, so only a process that has run
- * for ten minutes resets the delay.
+ * An archiver on a full disk may run for some minutes until a write fails again. So only a process
+ * that has run for ten minutes resets the delay.
  *
- * @internal Exported for the tests, which have no minutes to wait.
+ * @internal Exported for the tests, which replace the delays with shorter delays.
  */
 export const ARCHIVER_RESTARTS = { firstMs: 1_000, maxMs: 60_000, healthyMs: 600_000 };
 
 /** The exit code of an archiver whose archive another process has taken over. */
 export const TAKEN_OVER_EXIT_CODE = 3;
-/** The service checks this often whether that process still runs. */
+/** How often the service checks whether the process that has taken over the archive still runs. */
 const STANDBY_MS = 2_000;
 
 /**
- * The archiver may take this long to write its pending changes when it is stopped. A kill does not damage
- * the archive.
+ * How long a stopped archiver may take to write its pending changes. After this time, the archiver
+ * is killed. A kill does not damage the archive.
  */
 const STOP_MS_MAX = 5_000;
 
-/** The archiver process gets these settings as flags. It reads the others from the environment. */
+/**
+ * The archiver process gets these settings as flags. The process reads the other settings from the
+ * environment.
+ */
 const { ledger: LEDGER, ...STORAGE_FLAGS } = STORAGE_SETTINGS;
 const ARCHIVER_FLAGS = {
   ...STORAGE_FLAGS,
@@ -44,13 +50,16 @@ export interface ArchiverOptions {
   readonly settings: ArchiverSettings;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Aborted when the service begins to stop, for instance at a signal to every process of a terminal. */
+  /**
+   * Aborted when the service starts to stop, for example because the terminal sends a signal to all
+   * its processes.
+   */
   readonly stopping?: AbortSignal;
-  /** Called with the process that writes now. */
+  /** Called with the process id of each archiver that is started. */
   started?(pid: number): void;
 }
 
-/** Resolves when the signal has come and the process has ended. Never rejects. */
+/** Resolves when the signal is aborted and the process has ended. Never rejects. */
 export async function runArchiverProcess(options: ArchiverOptions): Promise<void> {
   const { log, signal, stopping } = options;
   const lines = new RepeatedLines(log);
@@ -69,11 +78,13 @@ export async function runArchiverProcess(options: ArchiverOptions): Promise<void
   }
 }
 
-/** Starting again at once would take the archive over from the archiver that was started last. */
+/**
+ * Waits before the next start: an archiver that starts at once would take the archive over again.
+ */
 async function untilArchiverEnds({ settings, signal }: ArchiverOptions): Promise<void> {
   do await pause(STANDBY_MS, signal);
   while (
-    // If the archive cannot be opened, the archiver reports that.
+    // If the archive cannot be opened, the wait ends, and the next archiver reports the failure.
     !signal.aborted &&
     (await hasRunningArchiver(settings.data).catch(() => false))
   );
@@ -84,7 +95,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 interface End {
-  /** Undefined if the process could not be started, or was killed. */
+  /** The exit code; undefined if the process could not be started, or was killed. */
   readonly code?: number | undefined;
   /** The exit code or the signal, and the last line that the process wrote. */
   readonly reason: string;
@@ -103,13 +114,16 @@ async function runOnce(options: ArchiverOptions, lines: RepeatedLines): Promise<
 function start(settings: ArchiverSettings): ChildProcess {
   return fork(process.argv[1], ['archive', ...formatFlags(settings)], {
     env: { ...process.env, ...ledgerVariables(settings.ledger) },
-    // Standard input belongs to the feed. When the channel closes, the process ends, so it never
-    // outlives this process.
+    // The feed reads standard input, so the archiver must not. The archiver ends when the channel
+    // closes, so it never outlives this process.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }
 
-/** All users of the machine can read the flags of a process, and the address may contain a password. */
+/**
+ * Passes the ledger's address in the environment, because the address may contain a password, and
+ * all users of the machine can read the flags of a process.
+ */
 function ledgerVariables(ledger: NatsAddress | undefined): NodeJS.ProcessEnv {
   const { variable, file } = completeSetting('ledger', LEDGER);
   if (ledger === undefined) return {};

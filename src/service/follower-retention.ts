@@ -1,6 +1,6 @@
 /**
- * Decides which blocks a follower drops. The ledger of a follower grows by itself, so the follower prunes by
- * default.
+ * Decides which blocks a follower drops. A follower's ledger grows without limit while nobody
+ * watches it, so the follower prunes by default.
  */
 
 import { readArchivedHeight } from '../archive/records/archived-height.ts';
@@ -8,7 +8,10 @@ import type { CheckpointOptions } from '../feed/checkpoints.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { retentionOf } from '../replica/retention.ts';
 
-/** A ledger that was never pruned is pruned in steps: the exchange is not recorded meanwhile. */
+/**
+ * Maximum number of blocks that one step prunes, because the exchange is not recorded during a
+ * step.
+ */
 const PRUNED_AT_ONCE = 100_000;
 
 export type FollowerRetention = Pick<

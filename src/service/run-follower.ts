@@ -1,4 +1,7 @@
-/** The process of a follower without workers: it writes, and serves the requests of other processes. */
+/**
+ * The process of a follower without workers. The process writes the ledger, and serves the requests
+ * of other processes.
+ */
 
 import type { Logger } from 'pino';
 import type { Feed } from '../feed/feed.ts';
@@ -17,7 +20,7 @@ export interface FollowerOptions {
   readonly signal: AbortSignal;
 }
 
-/** Follows until the signal; throws if the ledger fails. */
+/** Follows the exchange until the signal is aborted. Throws if the feed or the ledger fails. */
 export async function runFollower({ settings, feed, log, signal }: FollowerOptions): Promise<void> {
   const nothing = () => undefined;
   const retention = followerRetention(settings);

@@ -1,6 +1,6 @@
 /**
- * The processes of a service: a single one, or a supervisor with workers, and possibly a feed in the
- * supervisor's process.
+ * Starts the processes of a service: a single process, or a supervisor with workers. The
+ * supervisor's process may also run a feed.
  */
 
 import cluster from 'node:cluster';
@@ -36,17 +36,17 @@ import { runWorker, type WorkerOptions } from './worker.ts';
 
 export interface ServiceOptions {
   readonly settings: ServiceSettings;
-  /** Other limits than HTTP_LIMITS, for tests. */
+  /** Limits that replace HTTP_LIMITS, for tests. */
   readonly limits?: WorkerOptions['limits'];
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Serves until the signal, with as many workers as the settings say. */
+/** Serves until the signal is aborted, with the number of workers in the settings. */
 export async function runService(options: ServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
-  // Fails before anything is started if there is no ledger.
+  // Fails before any process is started if there is no ledger.
   const warn = (message: string) => options.log.warn(message);
   const storage = await unlessStopped(openStorage(options.settings, warn), options.signal);
   try {
@@ -62,10 +62,10 @@ export async function runService(options: ServiceOptions): Promise<void> {
   options.log.info('stopped');
 }
 
-/** The processes that write the archive at this moment: one, or none. */
+/** Returns the processes that write the archive now: one process, or none. */
 type FindArchivers = () => readonly ServiceProcess[];
 
-/** Runs the archiver during the work if the settings say so, and watches the disk. */
+/** Does the work, and meanwhile watches the disk and, if the settings say so, runs the archiver. */
 async function withArchiver(
   { settings, log, signal: stopping }: ServiceOptions,
   work: (archivers: FindArchivers) => Promise<void>,
@@ -94,13 +94,14 @@ type FedServiceOptions = ServiceOptions &
   Omit<ServiceFeedOptions, 'log'> & {
     /** Serves the requests of workers, if the feed follows an exchange. */
     readonly follower?: FollowerHandler;
-    /** Workers are started when it resolves. */
+    /** Workers are started when this promise resolves. */
     readonly ready?: Promise<unknown>;
   };
 
 /**
- * Serves like `runService`, with a feed that this process writes while one or more workers answer: no answer
- * waits for the writer. The feed stops first, so that workers see its last block.
+ * Serves like `runService`, with a feed. This process writes the feed's blocks while one or more
+ * workers answer, so no answer waits for the writer. At a stop, the feed stops before the workers,
+ * so that the workers see its last block.
  */
 export async function runFedService(options: FedServiceOptions): Promise<void> {
   const { settings, log, signal } = options;
@@ -149,11 +150,13 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   options.log.info({ upstream: feed.name }, 'following');
   let noteWritten: () => void = () => undefined;
   let noteClosed: () => void = () => undefined;
-  // An empty ledger would answer that no user has an account, so the service waits for the first block.
+  // With an empty ledger, the service would answer that no user has an account, so it waits for the
+  // first block.
   const written = new Promise<void>((resolve) => {
     noteWritten = resolve;
   });
-  // A feed that is closed before it was read from is never ready.
+  // If the feed is closed before anything was read from it, the feed never becomes ready, so the
+  // service does not wait any longer.
   const closed = new Promise<void>((resolve) => {
     noteClosed = resolve;
   });
@@ -169,7 +172,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
 
 async function runWorkerProcess({ settings, limits, log, signal }: ServiceOptions): Promise<void> {
   const budgets = new Budgets();
-  new AggregatorRegistry(); // Answers the supervisor when it collects metrics.
+  new AggregatorRegistry(); // Answers when the supervisor collects metrics.
   const supervisor = new SupervisorLink();
   shareBudgets(budgets, [supervisor]);
   const { spent, othersAnswer } = await supervisor.greet();
@@ -187,7 +190,7 @@ async function runWorkerProcess({ settings, limits, log, signal }: ServiceOption
       feedFailure: supervisor.feedFailure,
     });
   } finally {
-    // The channel to the supervisor would keep this process alive.
+    // While the channel to the supervisor is open, this process cannot end.
     if (process.connected) process.disconnect();
   }
 }
@@ -222,7 +225,10 @@ function runAlone(options: ServiceOptions & WithArchivers): Promise<void> {
   });
 }
 
-/** Serves like `runWorker`; work that hangs at the stop ends with this process. */
+/**
+ * Serves like `runWorker`, but returns after the deadline even if some work still hangs. The end of
+ * this process also ends that work.
+ */
 async function runToDeadline(options: WorkerOptions): Promise<void> {
   const { limits, log, signal } = options;
   const running = runWorker(options);
@@ -234,7 +240,7 @@ async function runToDeadline(options: WorkerOptions): Promise<void> {
 type WorkersOptions = ServiceOptions &
   WithArchivers &
   Pick<SupervisorOptions, 'feedFailure'> & {
-    /** Names the role of this process while the workers answer. */
+    /** The role of this process while the workers answer. */
     readonly role: ProcessRole;
   };
 
@@ -269,7 +275,7 @@ function findProcesses({
   return [{ role, pid: process.pid }, ...workers, ...archivers()];
 }
 
-/** Shares charges with the services on other machines if the ledger is on NATS. */
+/** Shares charges with the services on other machines, if the ledger is on NATS. */
 async function withChargeChannel(
   settings: ServiceOptions['settings'],
   work: (others: ChargeChannel | undefined) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The service's own feed: its blocks are appended while workers answer. */
+/** Runs the service's own feed: appends the blocks of the feed while workers answer. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -14,7 +14,10 @@ import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
 import type { FollowerRetention } from './follower-retention.ts';
 
-/** A failure waits this long for the ledger's answer about what it has stored. */
+/**
+ * Maximum time to wait, after a failure, for the ledger to report the last block that it has
+ * stored.
+ */
 const HEAD_MS_MAX = 1_000;
 
 export interface ServiceFeedOptions {
@@ -23,15 +26,16 @@ export interface ServiceFeedOptions {
   readonly log: Logger;
   /** Replaces the settings of retention. */
   readonly retention?: FollowerRetention;
-  /** Called with the last height of each batch once it is durable. */
+  /** Called after each batch is durable, with the height of the batch's last block. */
   durable(height: number): void;
-  /** Called when the feed is no longer read, for whatever reason. */
+  /** Called when the feed is no longer read, for any reason. */
   closed(): void;
 }
 
 /**
- * The service outlives its feed: workers keep answering, and another process may become the writer. A
- * failed feed turns /health to 503, and the final exit code to 1.
+ * Writes the blocks of a feed. The service outlives its feed: workers continue to answer, and
+ * another process may become the writer. After a failure of the feed, /health answers with status
+ * 503, and the final exit code is 1.
  */
 export class ServiceFeed {
   readonly #storage: Storage<LedgerWriter>;
@@ -42,7 +46,7 @@ export class ServiceFeed {
   #isAppending = false;
   #error: Error | undefined;
   #reportFailure: (failure: FeedFailure) => void = () => undefined;
-  /** Resolves when the feed fails; never if it ends normally. */
+  /** Resolves when the feed fails. If the feed ends normally, this promise never resolves. */
   readonly failure: Promise<FeedFailure>;
 
   private constructor(storage: Storage<LedgerWriter>, options: ServiceFeedOptions) {
@@ -66,7 +70,10 @@ export class ServiceFeed {
     return new ServiceFeed(storage, options);
   }
 
-  /** The error that the feed failed with; while it still appends, what is lost if it is cut off. */
+  /**
+   * Returns the error that the feed failed with. While the feed still appends, returns an error
+   * that says which blocks would be lost if the process ended now. Otherwise returns undefined.
+   */
   get error(): Error | undefined {
     if (this.#error !== undefined || !this.#isAppending) return this.#error;
     const height = this.#durableHeight;
@@ -75,7 +82,7 @@ export class ServiceFeed {
     );
   }
 
-  /** Appends until the feed ends or fails, or is stopped. Never rejects. */
+  /** Appends blocks until the feed ends, fails, or is stopped. Never rejects. */
   async run(): Promise<void> {
     const { log, feed, closed } = this.#options;
     try {
@@ -106,7 +113,10 @@ export class ServiceFeed {
     this.#reportFailure({ height: await this.#findLastStored(error), reason });
   }
 
-  /** The last block that this feed may have stored: those of a failed append may be visible. */
+  /**
+   * Returns the height of the last block that this feed may have stored. The blocks of a failed
+   * append may be visible in the ledger, although the append was not acknowledged.
+   */
   async #findLastStored(error: Error): Promise<number> {
     const durable = this.#durableHeight;
     const applied = this.#replica?.point.height ?? durable;
@@ -145,7 +155,7 @@ export class ServiceFeed {
     await writer.run(feed, signal);
   }
 
-  /** Stops reading; `run` resolves when everything read is durable. */
+  /** Stops reading from the feed. `run` resolves when all blocks that were read are durable. */
   stop(): void {
     this.#stop.abort();
   }

@@ -52,7 +52,10 @@ export const LOG_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** @internal Exported for the tests of the documents, which start a worker in their process. */
+/**
+ * @internal Exported for the tests of the documents, which start a worker in the test's own
+ * process.
+ */
 export const WORKER_SETTINGS = {
   ...STORAGE_SETTINGS,
   ...ARCHIVE_CHOICE_SETTINGS,

@@ -1,4 +1,6 @@
-/** A worker: a process that answers requests, with its own replica and its own server. */
+/**
+ * A worker: a process that answers requests. Each worker has its own replica and its own server.
+ */
 
 import { once } from 'node:events';
 import path from 'node:path';
@@ -36,25 +38,28 @@ import { stopTimeoutOf } from './stop-deadline.ts';
 
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
-  /** Other limits than HTTP_LIMITS, for the demo and for tests. */
+  /** Limits that replace HTTP_LIMITS, for the demo and for tests. */
   readonly limits?: Partial<HttpLimits> | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly budgets: Budgets;
   readonly registry?: Registry;
-  /** True if other workers answer already. This worker then starts listening only when it has a state. */
+  /**
+   * True if other workers answer already. This worker then starts listening only when it has a
+   * state.
+   */
   readonly restoresFirst?: boolean;
   /** Resolves when the service's feed fails. */
   readonly feedFailure?: Promise<FeedFailure>;
-  /** Called once with the port; the worker fails if it does. */
+  /** Called once with the port. If this call fails, the worker fails. */
   listening?(port: number): Promise<void>;
-  /** Called once when there is a state to answer from. */
+  /** Called once, when there is a state to answer from. */
   restored?(): void;
-  /** Called once with what saves a snapshot of the state now. */
+  /** Called once, with a function that saves a snapshot of the current state. */
   offerSnapshots?(save: () => Promise<SavedSnapshot>): void;
 }
 
-/** Serves until the signal, then drains the requests in flight. */
+/** Serves until the signal is aborted, then drains the requests in flight. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const warn = (message: string) => options.log.warn(message);
   const storage = await openStorage(options.settings, warn);
@@ -145,7 +150,8 @@ function assemble(
     warn,
     advanced: ({ height, time, isPartial }) => {
       metrics.setLedger(height, time);
-      // Connects early, so that the follower's report is there when it is asked for.
+      // The first call connects to the follower, so that its report is available before it is
+      // needed.
       if (isPartial) follower.status();
       push.advance();
     },
@@ -166,7 +172,7 @@ function assemble(
   return { live, push, keys, load, keeper, server };
 }
 
-/** Follows the ledger from `start` on. */
+/** Restores the state and follows the ledger. Both start when `start` is called. */
 class ReplicaRun {
   readonly #parts: Parts;
   readonly #options: WorkerOptions;
@@ -194,12 +200,13 @@ class ReplicaRun {
 
   async #run(): Promise<void> {
     const { keeper, live } = this.#parts;
-    // A ledger that stands still offers the keeper one state only, right after the restore.
+    // If no blocks arrive, the keeper is offered only one state, right after the restore. So the
+    // keeper must be ready before the restore.
     await keeper.ready();
     await live.run(this.#signal);
   }
 
-  /** Throws if the state cannot be restored: the supervisor then restarts the worker. */
+  /** Throws if the state cannot be restored. The supervisor then restarts the worker. */
   async restoreFirst(): Promise<void> {
     const { live } = this.#parts;
     this.start();
@@ -229,7 +236,10 @@ async function listenUntilStopped(
   await closed;
 }
 
-/** In a folder the writer saves the snapshots; on NATS every replica saves its own. */
+/**
+ * If the ledger is in a folder, the writer saves the snapshots. If the ledger is on NATS, every
+ * replica saves its own snapshots.
+ */
 function createKeeper(
   { snapshotEvery, snapshotKeep: keep }: WorkerOptions['settings'],
   { snapshots, shared }: Storage,
@@ -239,7 +249,10 @@ function createKeeper(
   return new SnapshotKeeper({ snapshots, shared, every, keep, ...reports });
 }
 
-/** If there is no data folder, the file is deleted when the process ends. */
+/**
+ * Saves a snapshot of the current state. If there is no data folder, the snapshot's file is deleted
+ * when the process ends, so its path is not returned.
+ */
 async function saveSnapshot({ live, keeper }: Parts, data: string): Promise<SavedSnapshot> {
   if (live.state === undefined) throw new Error(live.unavailableReason);
   const { height, file, object } = await keeper.saveNow();

@@ -6,10 +6,16 @@ export interface BackoffTerms {
   readonly maxMs: number;
 }
 
-/** More doublings than any maximum needs, and few enough for the product to stay finite. */
+/**
+ * Maximum number of doublings. It is high enough to reach any maximum delay, and low enough for the
+ * product to stay finite.
+ */
 const DOUBLINGS_MAX = 30;
 
-/** The delay doubles with each failure in a row, up to the maximum. Without a failure there is no delay. */
+/**
+ * Returns the delay, which doubles with each failure in a row, up to the maximum. Without a
+ * failure, the delay is 0.
+ */
 export function backoffMs(failures: number, { firstMs, maxMs }: BackoffTerms): number {
   if (failures === 0) return 0;
   return Math.min(firstMs * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), maxMs);
@@ -20,7 +26,10 @@ export interface JitterTerms extends BackoffTerms {
   readonly random: () => number;
 }
 
-/** Counts the failures, and adds jitter, so that many clients do not come back at once. */
+/**
+ * Counts the failures in a row. Adds jitter to the delays, so that many clients do not retry at the
+ * same time.
+ */
 export class Backoff {
   readonly #terms: JitterTerms;
   #failures = 0;
@@ -29,7 +38,10 @@ export class Backoff {
     this.#terms = terms;
   }
 
-  /** The delay after one more failure: between half of the usual delay and all of it. */
+  /**
+   * Counts one more failure, and returns the delay: between half of the usual delay and the full
+   * delay.
+   */
   nextMs(): number {
     this.#failures++;
     return backoffMs(this.#failures, this.#terms) * (0.5 + this.#terms.random() / 2);

@@ -3,7 +3,10 @@
 import { type BackoffTerms, backoffMs } from './backoff.ts';
 
 export interface RestartTerms extends BackoffTerms {
-  /** A process that has run for this long resets the delay. */
+  /**
+   * After a process that has run for at least this time, the delay starts from its first value
+   * again.
+   */
   readonly healthyMs: number;
 }
 
@@ -15,7 +18,7 @@ export class RestartDelay {
     this.#terms = terms;
   }
 
-  /** The delay after a process that has run for `livedMs`. */
+  /** Returns the delay after a process that ran for `livedMs`. */
   nextMs(livedMs: number): number {
     this.#failures = livedMs >= this.#terms.healthyMs ? 1 : this.#failures + 1;
     return backoffMs(this.#failures, this.#terms);

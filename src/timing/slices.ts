@@ -1,6 +1,6 @@
 /**
- * Long work is done in slices of a few milliseconds or less. Between two slices the event loop turns, so
- * that requests are answered and connections are accepted meanwhile.
+ * Divides long work into slices of a few milliseconds or less. Between two slices the event loop
+ * turns, so that meanwhile the process answers requests and accepts connections.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -23,10 +23,13 @@ export class Slice {
   }
 }
 
-/** A step of some work; true if that was the last step. */
+/** Does one step of some work. Returns true if this step was the last step. */
 export type WorkStep = () => boolean;
 
-/** Does the steps of one piece of work. The first slice begins at once. Rejects with what a step throws. */
+/**
+ * Does the steps of one piece of work. The first slice starts at once. If a step throws, rejects
+ * with the error.
+ */
 export async function runInSlices(
   step: WorkStep,
   sliceMs: number,
@@ -42,21 +45,24 @@ export async function runInSlices(
   }
 }
 
-/** Work for which more may be added at any time. */
+/** Work to which more work can be added at any time. */
 export interface OngoingWork {
   /** Returns how long the next slice may take. */
   sliceMs(): number;
-  /** Does one step; false ends the slice before its time. */
+  /** Does one step. Returns false to end the slice early. */
   step(slice: Slice): boolean;
-  /** True if another slice is needed. */
+  /** Returns true if another slice is needed. */
   hasMore(): boolean;
-  /** Called after each slice, with its time. */
+  /** Called after each slice, with the seconds that the slice took. */
   worked?(seconds: number): void;
-  /** Calls `run` when the next slice may begin: by default in the next turn of the event loop. */
+  /**
+   * Calls `run` when the next slice may start. Without this function, the next slice starts in the
+   * next turn of the event loop.
+   */
   later?(run: () => void): void;
 }
 
-/** Does a slice of the work whenever there is some. */
+/** Does slices of the work while there is work to do. */
 export class SliceLoop {
   readonly #work: OngoingWork;
   #isPlanned = false;
@@ -66,7 +72,7 @@ export class SliceLoop {
     this.#work = work;
   }
 
-  /** Plans the next slice, unless it is planned already. */
+  /** Plans the next slice, unless a slice is planned already. */
   start(): void {
     if (this.#isPlanned || this.#isStopped) return;
     this.#isPlanned = true;
@@ -84,7 +90,7 @@ export class SliceLoop {
     this.runNow();
   }
 
-  /** Does one slice at once, and plans the next one if there is more to do. */
+  /** Does one slice at once, and plans the next slice if there is more to do. */
   runNow(): void {
     if (this.#isStopped) return;
     const work = this.#work;

@@ -1,6 +1,6 @@
 /**
- * Reads accounts and delegations that a partial ledger does not have, or that are too old, before a question
- * about them is answered. The follower does the reading.
+ * Reads accounts and delegations that are missing in a partial ledger, or that are too old, before
+ * a question about them is answered. The follower reads them from the exchange.
  */
 
 import type { WorkDone } from '../../access/prepayment.ts';
@@ -28,12 +28,14 @@ import { type Cancellation, LATE, type Requester, Wait } from './cancellation.ts
 
 export interface AccountReadsParts {
   readonly live: LiveState;
-  /** Asks the follower to read accounts; undefined without a follower. */
+  /** The client that asks the follower to read accounts; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'followWait' | 'maxAccountAge'>;
 }
 
-/** The ledger position of a reply, the age of its accounts, and whether they come from the upstream. */
+/**
+ * The ledger position of a reply, the age of its accounts, and whether they come from the upstream.
+ */
 export type Provenance = Pick<Reply, 'height' | 'time' | 'accountTime' | 'isFromUpstream'>;
 
 /** The result of the reads for one question. */
@@ -58,9 +60,9 @@ export class AccountReads {
   }
 
   /**
-   * Reads the subjects that are unknown or too old. Returns undefined if no subject has to be read, or if there
-   * is no follower. If the client is gone, the wait ends but the reads continue, since other clients may wait
-   * for the same reads.
+   * Reads the subjects that are unknown or too old. Returns undefined if no subject has to be read,
+   * or if there is no follower. If the client is gone, the wait ends, but the reads continue,
+   * because other clients may wait for the same reads.
    */
   read(
     state: StateView,
@@ -83,8 +85,9 @@ export class AccountReads {
   }
 
   /**
-   * Whether the subject has to be read. The age is measured by this machine's clock, or by the ledger's clock if
-   * that is later. Accounts also become too old while the exchange writes no blocks.
+   * Returns true if the subject has to be read. The age is measured by this machine's clock, or by
+   * the ledger's clock if the ledger's clock is ahead. So accounts also become too old while the
+   * exchange writes no blocks.
    */
   #isDue(state: StateView, subject: QuestionSubject, ageMsMax: number): boolean {
     if (!isSubjectRecorded(state, subject)) return true;
@@ -92,7 +95,10 @@ export class AccountReads {
     return this.#parts.live.nowMs() - subjectTime(state, subject) >= ageMsMax;
   }
 
-  /** Waits for the outcomes, and until the replica has reached their heights. */
+  /**
+   * Waits for the outcomes of the reads, and then until the replica has reached the heights of the
+   * outcomes.
+   */
   async #awaitAll(
     wants: readonly Promise<ItemOutcome>[],
     cancellation: Cancellation,
@@ -155,13 +161,16 @@ export class AccountReads {
     return new RequestError('behind', message);
   }
 
-  /** Whether the ledger has all of the subjects, at any age. Always true without a follower. */
+  /**
+   * Returns true if the ledger has all of the subjects, at any age. Always returns true without a
+   * follower.
+   */
   areSubjectsRecorded(state: StateView, subjects: readonly QuestionSubject[]): boolean {
     const isFollowed = this.#parts.follower !== undefined;
     return !isFollowed || subjects.every((subject) => isSubjectRecorded(state, subject));
   }
 
-  /** Whether an answer about the subjects can be sent without reading any of them first. */
+  /** Returns true if an answer about the subjects can be sent without reading a subject first. */
   isAnswerable(
     state: StateView,
     subjects: readonly QuestionSubject[],
@@ -175,7 +184,7 @@ export class AccountReads {
     );
   }
 
-  /** Sets how old an answer of a partial ledger is, and whether it comes from the upstream. */
+  /** Sets the age of a partial ledger's answer, and whether the answer comes from the upstream. */
   setProvenance(
     reply: Provenance,
     state: StateView,
@@ -194,7 +203,10 @@ export class AccountReads {
     reply.time = -1;
   }
 
-  /** Reports to the follower which subjects a key asks for, so that the follower continues to read them. */
+  /**
+   * Reports to the follower which subjects a key asks for, so that the follower continues to read
+   * them.
+   */
   noteInterest(state: StateView, subjects: readonly QuestionSubject[], keyId: string): void {
     const { follower } = this.#parts;
     if (follower === undefined) return;
@@ -202,18 +214,21 @@ export class AccountReads {
   }
 }
 
-/** Time 0 means: never read, or the last answer could not be recorded. */
+/**
+ * Returns true if the ledger has the subject. Time 0 means that the subject was never read, or that
+ * the last answer about it could not be recorded.
+ */
 function isSubjectRecorded(state: StateView, subject: QuestionSubject): boolean {
   return isSubjectKnown(state, subject) && subjectTime(state, subject) > 0;
 }
 
-/** The refusal if the record of a subject was removed while other subjects were read. */
+/** Returns the refusal for a subject whose record was removed while other subjects were read. */
 function refuseUnrecorded(state: StateView, subject: QuestionSubject): RequestError {
   const what = describeSubject(state, subject);
   return new RequestError('not_ready', `${what}: not recorded any more, ask again`);
 }
 
-/** True if the answer about the subject is computed from the state. */
+/** Returns true if the answer about the subject is computed from the state. */
 function isFromState(
   state: StateView,
   subject: QuestionSubject,
@@ -229,12 +244,18 @@ function itemOf({ markets }: StateView, subject: QuestionSubject): FollowedItem 
   return { kind: 'account', user, dex: markets.dexes[subject.dexIndex].name };
 }
 
-/** The height from which on the ledger has the outcome; 0 if every height will do. */
+/**
+ * Returns the first height at which the ledger has the outcome; returns 0 if every height is
+ * sufficient.
+ */
 function heightOf(outcome: Outcome): number {
   return outcome !== LATE && outcome.outcome === 'recorded' ? outcome.height : 0;
 }
 
-/** Whether the exchange was asked at least once. If a read is late, this is known only later. */
+/**
+ * Returns whether the exchange was asked at least once. If a read is late, returns a promise,
+ * because the result is known only later.
+ */
 function findAsked(wants: readonly Promise<ItemOutcome>[], outcomes: readonly Outcome[]): WorkDone {
   if (outcomes.some((outcome) => outcome !== LATE && wasAsked(outcome))) return true;
   if (!outcomes.includes(LATE)) return false;

@@ -1,6 +1,8 @@
-/** An unexpected error while a question was answered: a bug in perpinfo, not a fault of the client. */
+/**
+ * An unexpected error while a question was answered: a bug in perpinfo, not a fault of the client.
+ */
 
-/** The error, with the type of the question and the key that asked. */
+/** Wraps the error, and adds the type of the question and the id of the key that asked. */
 export class AnswerFailure extends Error {
   readonly about: { readonly type: string | undefined; readonly keyId: string };
 
@@ -11,7 +13,10 @@ export class AnswerFailure extends Error {
   }
 }
 
-/** Formats a failure for the log: the error, with the type of the question and the key's id if they are known. */
+/**
+ * Formats a failure for the log: the error, with the type of the question and the key's id if they
+ * are known.
+ */
 export function describeFailure(error: unknown): Readonly<Record<string, unknown>> {
   return error instanceof AnswerFailure ? { err: error.cause, ...error.about } : { err: error };
 }

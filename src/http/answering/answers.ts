@@ -1,8 +1,11 @@
 /**
- * The one way from a request to its reply, which may be a refusal. Transports read bytes, call this class, and
- * render the reply. They have no rules about questions, keys or budgets. If a request has several faults, the
- * reply names the first in this order: path, method, key, media type, size, JSON, question, budget, missing or
- * stale state, overload. For long questions, the budget is checked before the JSON (length-weights.ts).
+ * Turns requests into replies. A reply may be a refusal. All transports use this class: they read
+ * bytes, call the class, and render the reply. The transports have no rules about questions, keys
+ * or budgets.
+ *
+ * If a request has several faults, the reply names the first fault in this order: path, method,
+ * key, media type, size, JSON, question, budget, missing or stale state, overload. For long
+ * questions, the budget is checked before the JSON (length-weights.ts).
  */
 
 import type { Logger } from 'pino';
@@ -64,9 +67,12 @@ export interface AnswersParts extends ReadinessParts, AccountReadsParts {
     Pick<HttpSettings, 'minHeightWait' | 'bodyBytesMax'>;
 }
 
-/** Before the ledger is replayed, the newest height is unknown. Every archived height then counts as past. */
+/**
+ * The present before the ledger is replayed. The newest height is then unknown, and every archived
+ * height counts as past.
+ */
 const NO_PRESENT = { height: 0, time: 0 };
-/** Longer texts are sent in pieces. */
+/** Texts of this length or more are sent in pieces. */
 const LONG_TEXT_LENGTH = 128 << 10;
 /** A request whose key is known. */
 interface AdmittedHead {
@@ -129,7 +135,10 @@ export class Answers {
     });
   }
 
-  /** Resolves when the answer about many accounts that is being written is complete; undefined if there is none. */
+  /**
+   * Returns a promise that resolves when the long answer that is being written is complete; returns
+   * undefined if no long answer is being written.
+   */
   untilWritten(): Promise<void> | undefined {
     return this.#longAnswers.untilWritten();
   }
@@ -143,7 +152,7 @@ export class Answers {
     return readQuestionHead(source, { bodyBytesMax, forwards: this.#forwarding.isOn });
   }
 
-  /** Returns the head with the question of another query. */
+  /** Returns the same head with the question of another query. */
   changeQuery(head: QuestionHead, query: QuerySource): QuestionHead {
     if (head.question === undefined) return head;
     return withQuestion(head, query.readIfShort(this.#forwarding.isOn));
@@ -156,10 +165,12 @@ export class Answers {
   }
 
   /**
-   * The reply to a whole request, or a promise of the reply if the request has to wait: for a height, for an
-   * answer of the exchange, in the queue of long answers, or because the key is refused too often. `source`
-   * has the question, unless the question is in the head. A transport that renders the reply immediately sets
-   * `isRenderedAtOnce`, and gets an answer that is not copied out of the cache.
+   * Returns the reply to a whole request. Returns a promise of the reply if the request has to
+   * wait: for a height, for an answer of the exchange, in the queue of long answers, or because the
+   * key is refused too often.
+   *
+   * `source` contains the question, unless the question is in the head. A transport that renders
+   * the reply immediately sets `isRenderedAtOnce`; the answer is then not copied out of the cache.
    */
   answer(
     head: QuestionHead,
@@ -263,8 +274,9 @@ export class Answers {
   }
 
   /**
-   * Refuses a request because of a fault that the transport found. If the key is unknown, the refusal names the
-   * key instead. The connection is closed if the rest of the body was not read.
+   * Refuses a request because of a fault that the transport found. If the key is unknown, the reply
+   * is the refusal of the key instead. If the rest of the body was not read, the connection is
+   * closed.
    */
   refuse(
     refusal: RequestError,
@@ -284,7 +296,7 @@ export class Answers {
     this.#log.write('error', describeFailure(error), 'a request failed');
   }
 
-  /** Asks the exchange. */
+  /** Forwards the question to the exchange. */
   #forward(question: UpstreamQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
     const { head, client, key } = admitted;
     const { cancellation } = client;
@@ -298,12 +310,13 @@ export class Answers {
     const charged = this.#work.charge(request);
     const requester = { keyId: key.id, cancellation };
     const asking = this.#forwarding.ask(question, requester).then(({ answer, wasAsked }) => {
-      // Once the exchange was asked, its work cannot be cancelled, so nothing is refunded.
+      // The exchange's work cannot be cancelled, so nothing is refunded if the exchange was asked.
       charged.payment.isDone = wasAsked;
       return answer;
     });
     return this.#work.finish(charged, asking, (answer, { payment }) => {
-      // Checked again: many forwarded questions may have passed the first check at the same time.
+      // The overload is checked again, because many forwarded questions may have passed the first
+      // check at the same time.
       const overload = this.#unsent.findOverload();
       if (overload !== undefined) return overload;
       const { bytes } = answer;
@@ -330,7 +343,8 @@ export class Answers {
     const { payment } = charged;
     const pay = (surcharge: number) => {
       const shortage = admission.payMore(key, payment, surcharge);
-      // A surcharge pays for work that was done. If the key cannot pay the surcharge, nothing is refunded.
+      // A surcharge pays for work that was done. If the key cannot pay the surcharge, nothing is
+      // refunded.
       payment.workedOff = payment.weight - (shortage === undefined ? weight : 0);
       return shortage;
     };
@@ -342,7 +356,10 @@ export class Answers {
     );
   }
 
-  /** Makes a long body a Buffer, so that it is sent in pieces, and counts its bytes until they are sent. */
+  /**
+   * Converts a long body to a Buffer, so that the body is sent in pieces, and counts its bytes
+   * until they are sent.
+   */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
     const isText = typeof body === 'string';
@@ -354,14 +371,15 @@ export class Answers {
     return reply;
   }
 
-  /** Charges a refusal to the key's budget. */
+  /** Charges a refusal to the key's budget. Returns what is left of the budget. */
   chargeRefusal(key: Key, refusal: RequestError): Allowance | undefined {
     return this.#refusals.charge(key, refusal);
   }
 
   /**
-   * If the key did not pay for a frame, frames count as refusals do. Undefined if the next frame of the connection
-   * may be handled now, otherwise a promise that resolves when it may.
+   * Limits the frames that the key did not pay for, in the same way as refusals. Returns undefined
+   * if the connection's next frame may be handled now; otherwise returns a promise that resolves
+   * when the next frame may be handled.
    */
   limitFrames(
     frame: HandledFrame,
@@ -373,9 +391,9 @@ export class Answers {
   }
 
   /**
-   * Returns the state that a subscription starts from, or the refusal. Overload is not a reason to refuse: when
-   * many clients reconnect at the same time, their subscriptions wait. `payer` is undefined if the subscription
-   * is already paid.
+   * Returns the state that a subscription starts from, or the refusal. Overload is not a reason to
+   * refuse: when many clients reconnect at the same time, their subscriptions wait. `payer` is
+   * undefined if the subscription is already paid.
    */
   admitSubscription(question: StateQuestion, payer?: Key): StateView | RequestError {
     const { live, admission } = this.#parts;
@@ -385,7 +403,10 @@ export class Answers {
   }
 }
 
-/** The source of a question that was not read yet: the body, or a long query. */
+/**
+ * Returns the source of a question that was not read yet, which is the body or a long query;
+ * returns undefined if the question was read.
+ */
 function findUnread({ question }: QuestionHead, body?: QuestionSource): QuestionSource | undefined {
   if (question === undefined) return body;
   return question instanceof LongQuery ? question : undefined;

@@ -1,12 +1,12 @@
 /**
- * Cancels the work on answers when the client is gone, or when the service stops. Each connection has one
- * `Cancellation`. Work that takes longer than a turn of the event loop registers with the `Cancellation` of
- * the connection that asked.
+ * Cancels the work on answers when the client is gone, or when the service stops. Each connection
+ * has one `Cancellation`. Work that takes longer than a turn of the event loop registers with the
+ * `Cancellation` of the connection that asked.
  */
 
 import { RequestError } from '../../info/request-error.ts';
 
-/** Deadline of an answer: for the work, and for waiting in queues. */
+/** Maximum time for an answer, which includes the work and the time in queues. */
 const ANSWER_MS_MAX = 30_000;
 
 export const STOPPING = new RequestError('not_ready', 'the service is stopping');
@@ -22,14 +22,14 @@ const TOO_LATE = new RequestError(
   `the answer was not ready after ${ANSWER_MS_MAX / 1000} s, the limit: ask for less, or try again`,
 );
 
-/** Called once, with the refusal that the client gets if the client still reads. */
+/** Called once, with the refusal. The client gets this refusal if the connection is still open. */
 type End = (refusal: RequestError) => void;
 
 export class Cancellation {
   #refusal: RequestError | undefined;
   readonly #ends = new Set<End>();
 
-  /** Why the work was cancelled; undefined while the client waits for its answers. */
+  /** The reason for the cancellation; undefined while the work is not cancelled. */
   get refusal(): RequestError | undefined {
     return this.#refusal;
   }
@@ -42,7 +42,10 @@ export class Cancellation {
     for (const end of ends) end(refusal);
   }
 
-  /** Registers a function to be called on cancellation; after a cancellation, the function is never called. */
+  /**
+   * Registers a function that is called on cancellation. A function that is registered after the
+   * cancellation is never called.
+   */
   add(end: End): void {
     this.#ends.add(end);
   }
@@ -51,7 +54,10 @@ export class Cancellation {
     this.#ends.delete(end);
   }
 
-  /** Like `add`, with a deadline after which `end` is called too; returns a function that unregisters `end`. */
+  /**
+   * Registers `end` like `add`, and also calls `end` after a deadline. Returns a function that
+   * unregisters `end`.
+   */
   addWithDeadline(end: End): () => void {
     const stop = () => {
       clearTimeout(timer);
@@ -88,13 +94,13 @@ export class Wait {
     });
   }
 
-  /** To be called when the wait is over, also after a failure. */
+  /** Call this function when the wait is over, even after a failure. */
   stop(): void {
     this.#stop();
   }
 }
 
-/** Who asked a question. */
+/** The key and the connection that asked a question. */
 export interface Requester {
   readonly keyId: string;
   readonly cancellation: Cancellation;
@@ -105,22 +111,25 @@ export class CancelledAnswer {
   readonly refusal: RequestError;
   readonly #workedMs: number;
 
-  /** `workedMs` is infinite if the work took more than the weight of the answer. Then nothing is refunded. */
+  /**
+   * `workedMs` is infinite if the work took more time than the weight of the answer pays for.
+   * Nothing is then refunded.
+   */
   constructor(refusal: RequestError, workedMs: number) {
     this.refusal = refusal;
     this.#workedMs = workedMs;
   }
 
-  /** The part of the weight that pays for the work that was done. */
+  /** Returns the part of the weight that pays for the work that was done. */
   workedOff(weight: number): number {
     return Math.min(weight, weighWork(this.#workedMs));
   }
 }
 
-/** The work on an ordinary question takes this time for each unit of the question's weight. */
+/** Milliseconds of work for each unit of weight, measured on ordinary questions. */
 const MS_PER_WEIGHT = 0.025;
 
-/** The weight that pays for so much work. */
+/** Returns the weight that pays for this amount of work. */
 export function weighWork(workedMs: number): number {
   return workedMs / MS_PER_WEIGHT;
 }

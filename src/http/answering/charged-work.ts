@@ -1,7 +1,7 @@
 /**
- * Work that a request pays for before the work starts, and that may take longer than a turn of the event
- * loop. The rules are the same for answers about the past, long answers, account reads and forwarded
- * questions:
+ * Work that a request pays for before the work starts, and that may take longer than a turn of the
+ * event loop. The rules are the same for answers about the past, long answers, account reads and
+ * forwarded questions:
  *
  *   - The work is charged in the same turn of the event loop in which the key's budget was checked.
  *   - After a wait the request is admitted again. If its key was revoked meanwhile, the result is dropped,
@@ -26,7 +26,10 @@ export interface AdmittedRequest {
   readonly client: RequestingClient;
   readonly key: Key;
   readonly question: { readonly type: string; readonly weight: number };
-  /** True if the transport renders the reply immediately. The answer may then be a range of the cache. */
+  /**
+   * True if the transport renders the reply immediately. The answer may then be a range of the
+   * cache, which is not copied.
+   */
   readonly isRenderedAtOnce: boolean;
   /** Undefined before the work is charged. */
   readonly payment: Prepayment | undefined;
@@ -56,7 +59,10 @@ export class ChargedWork {
     return { ...request, payment };
   }
 
-  /** Makes the reply from the outcome of the work. `drop` is called with an answer that is not sent. */
+  /**
+   * Makes the reply from the outcome of the work. If an answer is not sent, `drop` is called with
+   * the answer.
+   */
   finish<R extends AdmittedRequest, T extends object | undefined>(
     request: ChargedRequest<R>,
     outcome: Outcome<T> | Promise<Outcome<T>>,
@@ -86,8 +92,9 @@ export class ChargedWork {
   }
 
   /**
-   * Continues a request after a wait. The key may have been revoked during the wait. If nothing is charged
-   * yet, the budget may have been spent during the wait, or the client may be gone.
+   * Continues a request after a wait. The request is refused if the key was revoked during the
+   * wait. A request that is not charged yet is also refused if the budget was spent during the
+   * wait, or if the client is gone.
    */
   resume<R extends AdmittedRequest>(
     request: R,

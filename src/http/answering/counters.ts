@@ -1,4 +1,7 @@
-/** The counters that the transports write, and the load that they read. service/ implements both. */
+/**
+ * The counters that the transports change, and the load that the transports read. The folder
+ * service/ implements both.
+ */
 
 /**
  * Why a connection leaves the fast lane for Node's HTTP server:
@@ -24,7 +27,7 @@ export interface ConnectionCounters {
   countRefusedConnection(): void;
 }
 
-/** Kinds of work that take up a turn of the event loop, so that other requests wait. */
+/** The kinds of work that use a turn of the event loop, so that other requests wait. */
 export type Work = 'blocks' | 'requests' | 'many_accounts' | 'past' | 'push' | 'snapshot';
 
 export interface WorkCounters {

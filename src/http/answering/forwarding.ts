@@ -1,4 +1,6 @@
-/** With --forward: questions that the ledger does not hold, forwarded to the exchange. */
+/**
+ * Forwards questions that the ledger cannot answer to the exchange, if the setting --forward is on.
+ */
 
 import type { WorkDone } from '../../access/prepayment.ts';
 import type { UpstreamQuestion } from '../../info/question.ts';
@@ -12,23 +14,23 @@ import {
 import type { HttpSettings } from '../settings.ts';
 import { LATE, type Requester, Wait } from './cancellation.ts';
 
-/** What became of a forwarded question. */
+/** The outcome of a forwarded question. */
 export interface Forwarded {
-  /** The exchange's answer, or why there is none. */
+  /** The exchange's answer, or the reason why there is no answer. */
   readonly answer: ForwardAnswer | RequestError;
-  /** Whether the exchange was sent the question. */
+  /** Whether the question was sent to the exchange. */
   readonly wasAsked: WorkDone;
 }
 
 export interface ForwardingParts {
-  /** The way to the follower; undefined if there is none. */
+  /** The client that sends questions to the follower; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'forward' | 'followWait'>;
 }
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
-  /** Whether questions are forwarded at all. */
+  /** True if questions are forwarded. */
   readonly isOn: boolean;
 
   constructor(parts: ForwardingParts) {
@@ -36,7 +38,7 @@ export class Forwarding {
     this.isOn = parts.settings.forward && parts.follower !== undefined;
   }
 
-  /** The exchange's answer, or why there is none. */
+  /** Forwards a question. Returns the exchange's answer, or the reason why there is no answer. */
   async ask({ body }: UpstreamQuestion, { keyId, cancellation }: Requester): Promise<Forwarded> {
     const { follower, settings } = this.#parts;
     if (follower === undefined) return { answer: refuseLate(settings.followWait), wasAsked: false };

@@ -1,8 +1,8 @@
 /**
- * Answers about many accounts. Other requests should not wait until a long answer is written, so long answers
- * are written in slices, with a turn of the event loop between two slices. One answer is written after the
- * other, and keys take turns. All of an answer is from one height: if a block is applied while the answer is
- * being written, the answer is started again.
+ * Answers about many accounts. Other requests should not wait until a long answer is written, so
+ * long answers are written in slices, with a turn of the event loop between two slices. Only one
+ * answer is written at a time, and keys take turns. All parts of an answer are from one height: if
+ * a block is applied while the answer is being written, the writing starts again.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -31,37 +31,48 @@ export interface LongAnswer {
   readonly height: number;
   readonly time: number;
   /**
-   * Call this exactly once, when the bytes were sent, or will never be sent. `isFree` says that nothing reads the
-   * bytes any more, so that the next answer may overwrite them.
+   * Call this exactly once, when the bytes were sent, or will never be sent. `isFree` is true if
+   * the bytes are no longer needed, so that the next answer may overwrite them.
    */
   release(isFree: boolean): void;
 }
 
-/** Length of a slice, after which waiting requests are answered. */
+/** The length of a slice. Waiting requests are answered after each slice. */
 const SLICE_MS = 0.25;
 /**
- * Length of a slice if no other request came for ten milliseconds (`ALONE_SLICES` short slices). Longer slices
- * save turns of the event loop. One millisecond without a request would prove nothing: with thousands of
- * requests a second, such gaps are common.
+ * The length of a slice if no other request came for ten milliseconds (`ALONE_SLICES` short
+ * slices). Longer slices need fewer turns of the event loop. The condition is not a shorter time,
+ * because gaps of one millisecond are common at thousands of requests a second.
  */
 const SLICE_ALONE_MS = 1;
 const ALONE_SLICES = 40;
-/** Maximum time that a block waits for an answer that is being written. The block would force a new attempt. */
+/**
+ * Maximum time that a block waits for an answer that is being written. If the block did not wait,
+ * the writing would have to start again.
+ */
 const BLOCK_WAITS_MS_MAX = 25;
 /** Maximum time that a block waits for the last attempt. */
 const BLOCK_WAITS_LONGER_MS_MAX = 250;
 /**
- * Maximum number of buffers that are reused for later answers. Without reuse, allocating megabytes for each
- * answer makes the engine collect garbage several times a second, and each collection stops all answers for
- * milliseconds.
+ * Maximum number of buffers that are reused for later answers. Without reuse, allocating megabytes
+ * for each answer makes the engine collect garbage several times a second, and each collection
+ * stops all answers for milliseconds.
  */
 const SPARE_MAX = 8;
-/** Maximum number of waiting answers, which are some seconds of work; in total, and of one key. */
+/**
+ * Maximum number of waiting answers, in total and for one key. The total is some seconds of work.
+ */
 const WAITING_MAX = 256;
 const KEY_WAITING_MAX = 32;
-/** Maximum number of attempts. A block that comes after the long wait for the last attempt ends the answer. */
+/**
+ * Maximum number of attempts. If a block is applied during the last attempt, after its long wait,
+ * the answer is refused.
+ */
 const ATTEMPTS_MAX = 4;
-/** Length of a slice while a block waits for the last attempt: other requests come less often than otherwise. */
+/**
+ * The length of a slice while a block waits for the last attempt. During this time, other requests
+ * are answered less often.
+ */
 const SLICE_LAST_MS = 2;
 
 const INTERRUPTED = new RequestError(
@@ -70,9 +81,11 @@ const INTERRUPTED = new RequestError(
   'users',
 );
 
-/** Who asked for a long answer, and pays for it. */
+/**
+ * The key and the connection that asked for a long answer, and the function that charges the key.
+ */
 export interface LongRequester extends Requester {
-  /** Charges a weight on top of the weight of the question. */
+  /** Charges a weight in addition to the weight of the question. */
   pay(surcharge: number): void;
 }
 
@@ -84,9 +97,15 @@ interface Job {
   readonly pay: LongRequester['pay'];
   attempts: number;
   workedMs: number;
-  /** What was charged on top for attempts that were thrown away. */
+  /**
+   * The weight that was charged, in addition to the question's weight, for attempts that were
+   * thrown away.
+   */
   surcharge: number;
-  /** Undefined while the job waits, so that a waiting job needs no memory. */
+  /**
+   * The part that was written so far; undefined while the job waits, so that a waiting job needs no
+   * memory.
+   */
   draft: Draft | undefined;
   resolve(outcome: LongOutcome): void;
   reject(error: unknown): void;
@@ -106,7 +125,7 @@ export interface LongAnswersOptions {
   readonly turns: Turns;
   readonly unsent: UnsentBytes;
   readState(): StateView | undefined;
-  /** Called after each slice of work, with its time. */
+  /** Called after each slice of work, with the seconds that the slice took. */
   worked(seconds: number): void;
 }
 
@@ -128,18 +147,21 @@ export class LongAnswers {
     later: (run) => this.#planSlice(run),
   });
   readonly #spare: AnswerWriter[] = [];
-  /** The number of turns with answers to other requests, when the last slice was scheduled. */
+  /** The value of `answeredCount` when the last slice was scheduled. */
   #answeredBefore = 0;
-  /** Number of slices in a row without another request. */
+  /** The number of slices in a row during which no other request was answered. */
   #aloneSlices = 0;
-  /** Called when the answer that is being written is complete or cancelled. */
+  /** Functions that are called when the answer that is being written is complete or cancelled. */
   readonly #waiters: (() => void)[] = [];
 
   constructor(options: LongAnswersOptions) {
     this.#options = options;
   }
 
-  /** The refusal of one more answer of the key; undefined if the answer may wait in the queue. */
+  /**
+   * Returns the refusal of one more answer of the key; returns undefined if the answer may wait in
+   * the queue.
+   */
   findShortage(keyId: string): RequestError | undefined {
     return this.#inFlight.findShortage(keyId) ?? this.#options.unsent.findOverload();
   }
@@ -192,13 +214,19 @@ export class LongAnswers {
     return this.#aloneSlices < ALONE_SLICES ? SLICE_MS : SLICE_ALONE_MS;
   }
 
-  /** Pauses for other requests only during the first attempt of an answer, and not while a block waits. */
+  /**
+   * Returns true if the next slice must wait for a pause. Pauses are only made during the first
+   * attempt of an answer, and not while a block waits.
+   */
   #isPauseDue(): boolean {
     const isAlone = this.#aloneSlices > 0;
     return !isAlone && this.#waiters.length === 0 && this.#current?.attempts === 1;
   }
 
-  /** Resolves when the answer that is being written is complete; undefined if no answer is being written. */
+  /**
+   * Returns a promise that resolves when the answer that is being written is complete, or when the
+   * maximum wait is over. Returns undefined if no answer is being written.
+   */
   untilWritten(): Promise<void> | undefined {
     const job = this.#current;
     if (job?.draft === undefined) return undefined;
@@ -213,14 +241,14 @@ export class LongAnswers {
     });
   }
 
-  /** Returns true if a block waited. */
+  /** Wakes the blocks that wait. Returns true if a block waited. */
   #wakeWaiters(): boolean {
     const waiters = this.#waiters.splice(0);
     for (const wake of waiters) wake();
     return waiters.length > 0;
   }
 
-  /** Works on one answer; false if others come first now. */
+  /** Works on one answer. Returns false if the slice must end, because other work comes first. */
   #writeNext(slice: Slice): boolean {
     this.#current ??= this.#waiting.take();
     const job = this.#current;
@@ -230,11 +258,11 @@ export class LongAnswers {
     job.workedMs += performance.now() - startedMs;
     if (!isDone) return false;
     this.#current = undefined;
-    // A block that has waited comes before the next answer.
+    // A block that has waited is applied before the next answer is written.
     return !this.#wakeWaiters();
   }
 
-  /** Writes until the slice is over; true if the job is done, or has failed. */
+  /** Writes until the slice is over. Returns true if the job is done, or has failed. */
   #tryAdvance(job: Job, slice: Slice): boolean {
     try {
       return this.#advance(job, slice);
@@ -281,8 +309,8 @@ export class LongAnswers {
   }
 
   /**
-   * The draft of the answer at this height. An older draft is thrown away, and a new attempt starts; undefined
-   * if that was the last attempt.
+   * Returns the draft of the answer at this height. Throws away an older draft and starts a new
+   * attempt. Returns undefined if the older draft was the last attempt.
    */
   #draftOf(job: Job, state: StateView): Draft | undefined {
     const { draft: earlier, question, upstreamAnswers } = job;
@@ -301,15 +329,15 @@ export class LongAnswers {
   }
 
   #keepSpare(out: AnswerWriter): void {
-    // `clear` drops a buffer of an unusual size.
+    // `clear` drops the buffer if its size is unusual.
     out.clear();
     if (this.#spare.length < SPARE_MAX) this.#spare.push(out);
   }
 }
 
 /**
- * Blocks are no fault of the client, so the attempts before the last one are free up to the weight of the
- * question. What they took beyond that is charged.
+ * Charges for the attempts that were thrown away. The client did not cause the blocks, so earlier
+ * attempts are free up to the weight of the question. Only work beyond this weight is charged.
  */
 function chargeEarlierAttempts(job: Job): void {
   const due = weighWork(job.workedMs) - job.question.weight - job.surcharge;

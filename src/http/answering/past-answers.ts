@@ -1,6 +1,6 @@
 /**
- * Answers about the past, from the archive. A long series would hold up everybody else, so answers are
- * computed in slices. Keys have their turns one after the other, and so have the answers of a key.
+ * Answers about the past, from the archive. Other requests should not wait until a long series is
+ * computed, so answers are computed in slices. Keys take turns, and so do the answers of one key.
  */
 
 import type { ArchiveAnswer } from '../../info/archive/archive-answer.ts';
@@ -17,45 +17,54 @@ import { RoundRobin } from './limits/round-robin.ts';
 import type { Turns } from './limits/turns.ts';
 import type { UnsentBytes } from './limits/unsent-bytes.ts';
 
-/** The heights that can be asked about, and their times in milliseconds. */
+/** The archived heights that can be asked about, and their times in milliseconds. */
 type HeldRange = Omit<HistoryRange, 'text'>;
 
-/** The archive as /health shows it. Without members if no archive exists. */
+/** The archive as /health shows it. The object has no members if no archive exists. */
 export interface PastHealth {
-  /** What the archive holds: the archive follows the ledger with a short delay. */
+  /** The range of archived heights. The archive follows the ledger with a short delay. */
   readonly archive?: HeldRange;
-  /** Why questions are not answered from the archive. */
+  /** The reason why questions cannot be answered from the archive. */
   readonly archiveFault?: string;
 }
 
-/** The archive, if there is one; what it holds is as of the last call. */
+/** Finds the archive, if there is an archive. */
 export interface HistorySource {
-  /** Whether the service keeps the archive itself, so that one that is not there is being built. */
+  /** True if the service itself writes the archive. A missing archive is then being built. */
   readonly isKept: boolean;
   find(): HistoryView | undefined;
 }
 
-/** An answer about the past as a client gets it. */
+/** An answer about the past in the form that a client gets. */
 export interface PastReply extends Omit<ArchiveAnswer, 'body'> {
-  /** Undefined if the client has it already. */
+  /** Undefined if the client already has the answer. */
   readonly body: string | Buffer | undefined;
-  /** The entity tag, if it has one. */
+  /** The entity tag; undefined if the answer has no tag. */
   readonly tag: string | undefined;
 }
 
-/** How long answers are worked on before requests get their turn. */
+/** The length of a slice. Waiting requests are answered after each slice. */
 const SLICE_MS = 0.25;
-/** Answers that may be under way, and those of one key: each holds its rows. */
+/**
+ * Maximum number of answers in flight, in total and for one key. Each answer in flight needs memory
+ * for its rows.
+ */
 const JOBS_MAX = 256;
 const KEY_JOBS_MAX = 32;
-/** Long answers that are computed at the same time, one for each key: each takes megabytes. */
+/**
+ * Maximum number of long answers that are computed at the same time, with at most one for each key.
+ * Each long answer takes megabytes.
+ */
 const LONG_MAX = 4;
 
 type Steps = Iterator<number, ArchiveAnswer, void>;
 
-/** Who asks about the past, and pays for it. */
+/** The key and the connection that ask about the past, and the function that charges the key. */
 export interface PayingRequester extends Requester {
-  /** Charges what the work since the last call costs on top; returns why not, if that cannot be paid. */
+  /**
+   * Charges an additional weight for the work since the last call. Returns the refusal if the key
+   * cannot pay; returns undefined if the weight was charged.
+   */
   pay(surcharge: number): RequestError | undefined;
 }
 
@@ -71,18 +80,21 @@ interface Job {
 type Computed = ArchiveAnswer | RequestError;
 type Outcome = Computed | CancelledAnswer;
 
-/** What becomes of a question. */
+/** The outcome of a question. */
 export type PastOutcome = PastReply | RequestError | CancelledAnswer;
 
 export interface PastAnswersOptions {
   readonly source: HistorySource | undefined;
-  /** Why the archive may lack the newest blocks; undefined if it has them. */
+  /**
+   * Returns the reason why the archive may lack the newest blocks; returns undefined if the archive
+   * has them.
+   */
   findLag(): RequestError | undefined;
-  /** The name of the ledger that is served; undefined until it is known. */
+  /** Returns the id of the ledger that is served; returns undefined until the id is known. */
   ledgerId(): string | undefined;
   readonly turns: Turns;
   readonly unsent: UnsentBytes;
-  /** Called after each slice of work, with its time. */
+  /** Called after each slice of work, with the seconds that the slice took. */
   worked(seconds: number): void;
   /** Called if the archive cannot be read. */
   failed(error: Error): void;
@@ -95,7 +107,7 @@ export class PastAnswers {
     countMax: JOBS_MAX,
     keyCountMax: KEY_JOBS_MAX,
   });
-  /** Those that are computed in turns. */
+  /** The jobs that are being computed; they take turns. */
   readonly #jobs = new RoundRobin<Job>();
   readonly #slices = new SliceLoop({
     sliceMs: () => SLICE_MS,
@@ -103,16 +115,19 @@ export class PastAnswers {
     hasMore: () => !this.#jobs.isEmpty,
     later: (run) => this.#options.turns.doLater(run),
   });
-  /** Long ones that have not begun. */
+  /** The long jobs that have not started. */
   readonly #waitingLong = new RoundRobin<Job>();
-  /** The keys of those that have. */
+  /** The keys whose long jobs have started. */
   readonly #longKeys = new Set<string>();
 
   constructor(options: PastAnswersOptions) {
     this.#options = options;
   }
 
-  /** Undefined if no archive exists; a refusal if the archive cannot be read or belongs to another ledger. */
+  /**
+   * Returns the range of archived heights. Returns undefined if no archive exists, and a refusal if
+   * the archive cannot be read or belongs to another ledger.
+   */
   range(): HistoryRange | RequestError | undefined {
     return this.#guard(() => this.#findOwn()?.range());
   }
@@ -125,7 +140,10 @@ export class PastAnswers {
     return { archive: { first, firstTime, last, lastTime } };
   }
 
-  /** At once, unless it takes longer than a slice or others wait. `present` is where the ledger is. */
+  /**
+   * Answers a question. Returns a promise if the answer takes longer than a slice, or if other
+   * answers are being computed. `present` is the newest block of the ledger.
+   */
   answer(
     asked: ArchiveQuestion,
     head: RequestHead,
@@ -152,7 +170,10 @@ export class PastAnswers {
     return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
   }
 
-  /** A folder may hold the archive of another ledger, which was copied there. */
+  /**
+   * Finds the archive, and checks that it belongs to the served ledger. Throws if the folder
+   * contains a copy of another ledger's archive.
+   */
   #findOwn(): HistoryView | undefined {
     const history = this.#options.source?.find();
     const served = this.#options.ledgerId();
@@ -168,7 +189,10 @@ export class PastAnswers {
     return this.#options.source?.isKept ? BEING_BUILT : NO_ARCHIVE;
   }
 
-  /** At once if it takes no longer than a slice and nobody else waits. */
+  /**
+   * Computes an answer. Returns the answer at once if it takes no longer than a slice and no other
+   * answer is being computed; otherwise returns a promise.
+   */
   #compute(
     question: ArchiveQuestion,
     history: HistoryView,
@@ -187,7 +211,7 @@ export class PastAnswers {
       : new CancelledAnswer(refusal, job.workedMs);
   }
 
-  /** Lets the job have its turns until it is done, or given up. */
+  /** Gives the job its turns until the job is done or cancelled. */
   #begin(
     begun: Omit<Job, 'finish'>,
     { keyId, cancellation }: Requester,
@@ -209,7 +233,7 @@ export class PastAnswers {
     }
   }
 
-  /** Starts those that wait, as far as they may be computed at the same time. */
+  /** Starts waiting long jobs, up to the limit of jobs that are computed at the same time. */
   #startLong(): void {
     const isFirst = (keyId: string) => !this.#longKeys.has(keyId);
     while (this.#longKeys.size < LONG_MAX) {
@@ -230,7 +254,7 @@ export class PastAnswers {
     this.#slices.start();
   }
 
-  /** One job has the whole slice. */
+  /** Gives the whole slice to one job. */
   #takeTurn(slice: Slice): boolean {
     const job = this.#jobs.take();
     if (job === undefined) return false;
@@ -240,7 +264,7 @@ export class PastAnswers {
     return false;
   }
 
-  /** After a long one the next of its key may begin. */
+  /** Ends a job. After a long job, the next long job of the same key may start. */
   #finish(job: Job, outcome: Outcome): void {
     job.finish(outcome);
     if (!job.isLong) return;
@@ -251,14 +275,14 @@ export class PastAnswers {
   #cancel(job: Job, refusal: RequestError): void {
     const isWaiting = this.#waitingLong.delete(job);
     this.#jobs.delete(job);
-    // The rows that it holds are released.
+    // This call releases the rows of the job.
     job.steps.return?.();
     const outcome = new CancelledAnswer(refusal, job.workedMs);
     if (isWaiting) job.finish(outcome);
     else this.#finish(job, outcome);
   }
 
-  /** Works for a slice of time; undefined if that is not enough. */
+  /** Works until the slice is over. Returns undefined if the answer is not complete by then. */
   #work(job: Pick<Job, 'steps' | 'pay' | 'workedMs'>, slice: Slice): Computed | undefined {
     const answer = this.#guard(() => {
       for (;;) {
@@ -278,7 +302,10 @@ export class PastAnswers {
     return answer;
   }
 
-  /** A refusal is returned; so is an archive that cannot be read, loudly. */
+  /**
+   * Returns the result of the work, or the refusal that the work throws. If the archive cannot be
+   * read, reports the failure and returns a refusal.
+   */
   #guard<T>(work: () => T): T | RequestError {
     try {
       return work();
@@ -291,7 +318,10 @@ export class PastAnswers {
   }
 }
 
-/** A POST has no tag: its question is not in the URL, which all POSTs share. */
+/**
+ * Returns the entity tag of the answer. A POST has no tag, because all POSTs have the same URL, and
+ * the question is not in the URL.
+ */
 function chooseTag(
   { ledgerId }: HistoryView,
   { type }: ArchiveQuestion,
@@ -301,7 +331,10 @@ function chooseTag(
   return height === undefined || method === 'POST' ? undefined : pastTag(ledgerId, type, height);
 }
 
-/** Whether the client has the answer. A star would match whatever is asked, also what is refused. */
+/**
+ * Returns true if the client already has the answer. A star is not accepted here, because it would
+ * match any question, including a question that must be refused.
+ */
 function isHeld(tag: string, { ifNoneMatch }: RequestHead): boolean {
   return ifNoneMatch !== '*' && namesTag(ifNoneMatch, tag);
 }

@@ -1,4 +1,7 @@
-/** Answers from the newest state: immediately, or after a wait for a height, an account, or a long answer. */
+/**
+ * Answers from the newest state: immediately, or after a wait for a height, an account, or a long
+ * answer.
+ */
 
 import type { Admission } from '../../access/admission.ts';
 
@@ -18,14 +21,19 @@ import type { QuestionHead } from './question-head.ts';
 import type { Readiness } from './readiness.ts';
 import { RowAnswerCaches } from './row-answer-cache.ts';
 
-/** Maximum number of requests of one key that wait for a height. replica/live-state.ts limits those of all keys. */
+/**
+ * Maximum number of requests of one key that wait for a height. replica/live-state.ts limits the
+ * waiting requests of all keys.
+ */
 const KEY_WAITS_MAX = 8_192;
 
 /** A request for an answer from the state. */
 export interface PresentRequest extends AdmittedRequest {
   readonly head: QuestionHead;
   readonly question: StateQuestion;
-  /** The exchange's answers that were read for the request; undefined if the ledger has all accounts. */
+  /**
+   * The exchange's answers that were read for the request; undefined if no subject had to be read.
+   */
   readonly upstreamAnswers: UpstreamAnswers | undefined;
 }
 
@@ -78,7 +86,10 @@ export class PresentAnswers {
     return isPartial ? this.#answerPartial(request) : this.#finish(request);
   }
 
-  /** If accounts of the question are unknown or too old, reads them first. */
+  /**
+   * Answers from a partial ledger. If accounts of the question are unknown or too old, they are
+   * read first.
+   */
   #answerPartial(request: PresentRequest): Reply | Promise<Reply> {
     const { head, client, key, question } = request;
     const state = this.#parts.readiness.findState(head.minHeight);
@@ -142,7 +153,7 @@ export class PresentAnswers {
 
   #longReply(request: PresentRequest, state: StateView, answer: LongAnswer): Reply {
     const reply = this.#chargedReply(200, request, state);
-    // A reply with answers of the exchange has no ledger position: its height is then -1.
+    // An answer that contains data of the exchange has no ledger position: its height is then -1.
     if (reply.height >= 0) {
       reply.height = answer.height;
       reply.time = answer.time;
@@ -162,12 +173,13 @@ export class PresentAnswers {
     return reply;
   }
 
-  /** The answer, or a 304 if the client has it already. */
+  /** Returns the answer, or a 304 if the client already has the answer. */
   #replyToPoll(request: PresentRequest, state: StateView): Reply | Promise<Reply> {
     const { question, head, upstreamAnswers } = request;
-    // Answers of the exchange are not recorded, so it is unknown whether they have changed.
+    // The exchange's answers are not recorded, so it is unknown whether they have changed.
     if (upstreamAnswers?.isEmpty === false) return this.#replyWhole(request, state);
-    // Unknown accounts are refused, even if the client has an earlier answer about them.
+    // A question about unknown accounts is refused, even if the client has an earlier answer about
+    // them.
     if (state.isPartial) requireKnown(state, question.subjects(state), upstreamAnswers);
     const tag = entityTag(state, question.type, question.changedAt(state));
     const isUnchanged = namesTag(head.ifNoneMatch, tag);
@@ -198,8 +210,9 @@ export class PresentAnswers {
 }
 
 /**
- * The tag of an answer that was written in several turns. If a block was applied in the meantime, the height
- * since which the answer has been the same is no longer known. The height of the answer is then a safe bound.
+ * Returns the tag of an answer that was written in several turns. If a block was applied in the
+ * meantime, it is no longer known since which height the answer has been the same. The tag then
+ * uses the height of the answer, which is never too early.
  */
 function tagOfLong(question: StateQuestion, state: StateView, { height }: LongAnswer): string {
   const changedAt = state.height === height ? question.changedAt(state) : height;

@@ -17,7 +17,7 @@ export interface QuestionHead extends RequestHead {
 }
 
 export interface QuestionHeadOptions extends HeadLimits {
-  /** Whether some questions are forwarded to the exchange. */
+  /** True if some questions are forwarded to the exchange. */
   readonly forwards: boolean;
 }
 
@@ -30,7 +30,10 @@ export function readQuestionHead(source: RawHead, terms: QuestionHeadOptions): Q
   return withQuestion(head, query.readIfShort(terms.forwards));
 }
 
-/** The same head with another question. All members are listed, because a spread takes several times as long. */
+/**
+ * Returns the same head with another question. All members are listed, because a spread takes
+ * several times as long.
+ */
 export function withQuestion(head: RequestHead, question: QuestionHead['question']): QuestionHead {
   return {
     method: head.method,
@@ -48,7 +51,7 @@ export function withQuestion(head: RequestHead, question: QuestionHead['question
   };
 }
 
-/** The head of a post on a push connection, which has no HTTP head. */
+/** Returns the head of a post on a push connection, which has no HTTP head. */
 export function headOfPost(secretHash: string): QuestionHead {
   return {
     method: 'POST',

@@ -8,9 +8,12 @@ import { readQuery, readQuestion } from '../../info/read-question.ts';
 import { RequestError } from '../../info/request-error.ts';
 import { findExcess, findQueryExcess, isLengthy } from '../message/parse-limits.ts';
 
-/** An unparsed question; `read` parses it; `forwards` says whether the upstream may be asked. */
+/**
+ * A question that is not parsed yet. `read` parses the question; `forwards` is true if the question
+ * may be forwarded to the upstream.
+ */
 export interface QuestionSource {
-  /** In bytes, with what is around it. */
+  /** The length in bytes of the question and of the message that contains it. */
   readonly length: number;
   read(forwards: boolean): Question | RequestError;
 }
@@ -45,7 +48,10 @@ export class JsonSource implements QuestionSource {
   readonly #value: unknown;
   readonly #name: string;
 
-  /** The name is that of the value in errors, the length that of the message around it. */
+  /**
+   * `name` is the name of the value in errors. `length` is the length in bytes of the message that
+   * contains the value.
+   */
   constructor(value: unknown, name: string, length = 0) {
     this.#value = value;
     this.#name = name;
@@ -73,7 +79,10 @@ export class QuerySource implements QuestionSource {
     return this.#end - this.#start;
   }
 
-  /** The question; a long one is read when its key is known. */
+  /**
+   * Returns the parsed question. Returns a long query unparsed, because it is only read when its
+   * key is known.
+   */
   readIfShort(forwards: boolean): Question | RequestError | LongQuery {
     if (!isLengthy(this.length)) return this.read(forwards);
     return new LongQuery(Buffer.from(this.#bytes.subarray(this.#start, this.#end)));
@@ -90,7 +99,7 @@ export class QuerySource implements QuestionSource {
   }
 }
 
-/** A long query, kept with the head of its request: it is parsed once. */
+/** A long query, which is stored with the head of its request. The query is parsed only once. */
 export class LongQuery implements QuestionSource {
   readonly #bytes: Buffer;
   #question: Question | RequestError | undefined;
@@ -120,7 +129,8 @@ function parseBody(bytes: Buffer): unknown {
   try {
     if (text !== undefined) return JSON.parse(text);
   } catch {
-    // The message of JSON.parse is left out: it may quote the whole body.
+    // The error does not contain the message of JSON.parse, because that message may quote the
+    // whole body.
   }
   const got = text === undefined ? 'bytes that are not UTF-8' : describeValue(text);
   return new RequestError('malformed_json', `body: got ${got}, expected a JSON object`, 'body');

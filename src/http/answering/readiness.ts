@@ -16,7 +16,7 @@ const NOTHING_READ = new RequestError(
 export interface ReadinessParts {
   readonly live: LiveState;
   readonly load: Load;
-  /** Asks the follower to read accounts; undefined without a follower. */
+  /** The client that asks the follower to read accounts; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'refuseStale' | 'overloadDelay'>;
 }
@@ -28,7 +28,10 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** Returns the state to answer from, or the refusal: not ready, below the minimum height, stale, or cut off. */
+  /**
+   * Returns the state to answer from. Returns a refusal if the state is not ready, below the
+   * minimum height, stale, or cut off.
+   */
   findState(minHeight = 0): StateView | RequestError {
     const { live, follower } = this.#parts;
     const { state } = live;
@@ -45,8 +48,9 @@ export class Readiness {
   }
 
   /**
-   * Why this replica may lack the newest blocks; undefined if it has them. Answers about the past that include
-   * the newest blocks are refused with this reason.
+   * Returns the reason why this replica may lack the newest blocks; returns undefined if the
+   * replica has them. Answers about the past that include the newest blocks are refused with this
+   * reason.
    */
   findLag(): RequestError | undefined {
     const { live } = this.#parts;

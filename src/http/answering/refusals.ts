@@ -1,4 +1,7 @@
-/** Decides by the head of a request whether the request is admitted, and makes the replies to refused requests. */
+/**
+ * Decides from the head of a request whether the request is admitted, and makes the replies to
+ * refused requests.
+ */
 
 import { type Admission, NO_KEY, UNKNOWN_KEY } from '../../access/admission.ts';
 import type { Allowance } from '../../access/budgets.ts';
@@ -14,7 +17,10 @@ import { countProbe, type RequestingClient } from './requesting-client.ts';
 
 /** The weight of a refused question. */
 export const REFUSED_WEIGHT = 1;
-/** The weight of a body over the limit: reading it costs as much as the longest body. */
+/**
+ * The weight of a body over the limit. The service has then read as much as for the longest allowed
+ * body.
+ */
 const TOO_LARGE_WEIGHT = 20;
 
 /** The known facts about a refused request. */
@@ -24,7 +30,7 @@ export interface Refused {
   readonly key?: Key;
   readonly type?: string | undefined;
   readonly payment?: Prepayment | undefined;
-  /** Bytes of a long question that was read. */
+  /** The length in bytes of a long question that was read. */
   readonly length?: number;
   /** True if the rest of the body was not read. The connection must then be closed. */
   readonly isUnread?: boolean;
@@ -42,7 +48,9 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** Returns the key of an admitted request, or the reply if the head alone decides the reply. */
+  /**
+   * Returns the key of an admitted request. Returns a reply if the head alone decides the reply.
+   */
   admitHead(head: RequestHead, client: RequestingClient): Key | Reply {
     if (head.routeRefusal !== undefined) {
       return this.refuse(head.routeRefusal, { client, allow: head.allow });
@@ -72,9 +80,10 @@ export class Refusals {
   }
 
   /**
-   * Charges a refusal to the key's budget. Refusals because of our own limits and failures are free. A wait
-   * for a height that was not reached is not free: the client chose the height, and the wait counted towards
-   * the limit of waiting requests. Work that was done and paid for is not charged twice.
+   * Charges a refusal to the key's budget. Refusals because of our own limits and failures are
+   * free. A refusal after a wait for a height is not free: the client chose the height, and the
+   * wait counted towards the limit of waiting requests. Work that was done and paid for is not
+   * charged twice.
    */
   charge(
     key: Key,

@@ -1,11 +1,14 @@
-/** The client that a request came from, and the protection against clients that try out keys and paths. */
+/** The client that sent a request, and the protection against clients that try keys and paths. */
 
 import type { RequestErrorCode } from '../../info/request-error.ts';
 import type { Cancellation } from './cancellation.ts';
 
 /** The part of a client's connection that answering uses. */
 export interface RequestingClient {
-  /** Number of requests with an unknown key, path or method. A scanner sends many. */
+  /**
+   * The number of requests with an unknown key, path or method. A scanner sends many of these
+   * requests.
+   */
   probeCount: number;
   /** Cancels the work on the client's requests. */
   readonly cancellation: Cancellation;
@@ -17,10 +20,16 @@ const PROBE_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
   'not_found',
   'method_not_allowed',
 ]);
-/** After this number of refusals the connection is closed. A new connection costs a scanner more than many requests. */
+/**
+ * After this number of these refusals, the connection is closed. A new connection costs a scanner
+ * more than many requests.
+ */
 const PROBES_MAX = 256;
 
-/** Counts a refusal with one of these codes. Returns true if the connection must be closed. */
+/**
+ * Counts the refusal if its code is one of these codes. Returns true if the connection must be
+ * closed.
+ */
 export function countProbe(code: RequestErrorCode, client: RequestingClient): boolean {
   if (!PROBE_CODES.has(code)) return false;
   client.probeCount++;

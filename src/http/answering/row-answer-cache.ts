@@ -1,8 +1,11 @@
 /**
- * A cache of answers that are made of one row each, such as the answer about an account. The cache is a ring
- * buffer, with room before each answer for the head of its response. An answer cannot change while the ledger
- * is at the same height, and dashboards ask more often than blocks are applied. Until the ring overwrites an
- * answer, the same bytes are served again. Caching copies nothing and creates no garbage.
+ * A cache of answers that are made of one row each, such as the answer about an account. An answer
+ * cannot change while the ledger is at the same height, and dashboards ask more often than blocks
+ * are applied.
+ *
+ * The cache is a ring buffer, with room before each answer for the head of its response. The same
+ * bytes are served again until the ring overwrites the answer. Caching copies nothing and creates
+ * no garbage.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -12,7 +15,10 @@ import { AnswerWriter } from '../../info/writing/answer-writer.ts';
 import type { StateView } from '../../state/state.ts';
 
 const RING_BYTES = 1 << 22;
-/** No head and hardly any answer is longer. If less room is left, writing continues at the start of the ring. */
+/**
+ * No head is longer than HEAD_ROOM, and few answers are longer than ANSWER_ROOM. If less room than
+ * both together is left, writing continues at the start of the ring.
+ */
 const HEAD_ROOM = 1024;
 const ANSWER_ROOM = 1 << 16;
 /** Maximum number of cached answers; a power of two. */
@@ -21,14 +27,19 @@ const SLOTS = 1 << 13;
 export class RowAnswerCache {
   readonly #rows: RowAnswers;
   readonly #ring = new AnswerWriter(RING_BYTES);
-  /** Number of bytes that were ever written; the position in the ring is the remainder. */
+  /**
+   * The total number of bytes written. The position in the ring is this number modulo RING_BYTES.
+   */
   #written = 0;
-  /** By slot, which is the low bits of a row: the row, the height and the start of the answer. */
+  /**
+   * The row, the height, the start and the length of the answer in each slot. The slot of an answer
+   * is the low bits of its row.
+   */
   readonly #rowsBySlot = new Int32Array(SLOTS);
   readonly #heights = new Float64Array(SLOTS).fill(-1);
   readonly #starts = new Float64Array(SLOTS);
   readonly #lengths = new Int32Array(SLOTS);
-  /** The place in the ring of the answer that was found last. */
+  /** The start of the answer that was found last, in the ring. */
   #start = 0;
   #length = 0;
 
@@ -36,7 +47,10 @@ export class RowAnswerCache {
     this.#rows = rows;
   }
 
-  /** Looks up or computes the answer of a row. The other members then return this answer. */
+  /**
+   * Finds the answer of a row in the cache, or computes it. The other members then refer to this
+   * answer.
+   */
   find(state: StateView, row: number): this {
     const slot = row & (SLOTS - 1);
     const isThere =
@@ -58,7 +72,7 @@ export class RowAnswerCache {
     return this.#ring.textFrom(body, body + this.#length);
   }
 
-  /** The head of the response and the answer, as one text. */
+  /** Returns the head of the response and the answer as one text. */
   textAfter(head: AnswerWriter): string {
     const body = this.#start + HEAD_ROOM;
     return this.#ring.textFrom(this.#ring.putBefore(body, head), body + this.#length);
@@ -83,7 +97,10 @@ export class RowAnswerCache {
 export class RowAnswerCaches {
   readonly #byType = new Map<StateQuestionType, RowAnswerCache>();
 
-  /** Answers from the cache, unless the answer is not made of one row, or the upstream was asked. */
+  /**
+   * Answers from the cache, unless the answer is not made of one row, or contains answers of the
+   * exchange.
+   */
   answer(
     question: StateQuestion,
     state: StateView,

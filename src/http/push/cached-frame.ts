@@ -1,10 +1,13 @@
 /**
- * A cached frame of a state with many subscriptions. The buffer is reused: a buffer that lives for more than a few
- * turns is freed only by a full garbage collection, and thousands of new buffers a second would cause a full
- * collection every second.
+ * A cached frame of a state with many subscriptions. The buffer is reused, because a buffer that
+ * lives for more than a few turns is freed only by a full garbage collection. Thousands of new
+ * buffers a second would cause a full garbage collection every second.
  */
 
-/** Room for a few more digits, so that the next frame fits into the same buffer. */
+/**
+ * The number of spare bytes in a buffer. The next frame may have a few more digits, and then still
+ * fits.
+ */
 const SPARE_LENGTH = 128;
 
 const EMPTY = Buffer.alloc(0);
@@ -24,7 +27,7 @@ export class CachedFrame {
     this.#height = height;
   }
 
-  /** The cached frame if it is of this height; otherwise undefined. */
+  /** Returns the cached frame if the frame is of this height; otherwise returns undefined. */
   at(height: number): Buffer | undefined {
     return height === this.#height ? this.#memory.subarray(0, this.#length) : undefined;
   }

@@ -1,13 +1,14 @@
 /**
- * The options of a push connection, from the query of its URL: the minimum time between two states of a
- * subscription, and whether states are compressed. Compressing a state costs more than writing it.
+ * The options of a push connection, from the query of its URL. The options are the minimum time
+ * between two states of a subscription, and whether states are compressed. Compressing a state
+ * costs more than writing it.
  */
 
 import { readOne } from '../../info/fields/field.ts';
 import { RequestError, wrongValue } from '../../info/request-error.ts';
 
 export interface ConnectionOptions {
-  /** 0 if the client asks for no interval. */
+  /** The minimum time between two states of a subscription; 0 if the client asks for no minimum. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
 }
@@ -17,7 +18,7 @@ const INTERVAL_STEP_MS = 250;
 const INTERVAL_MS_MAX = 60_000;
 const INTERVAL_EXPECTED = `milliseconds, a multiple of ${INTERVAL_STEP_MS} up to ${INTERVAL_MS_MAX}`;
 
-/** Unknown fields of the query are ignored. */
+/** Reads the options. Unknown fields of the query are ignored. */
 export function readConnectionOptions(query: string): ConnectionOptions | RequestError {
   const fields = new URLSearchParams(query);
   const interval = readOption(fields, 'interval', '0');

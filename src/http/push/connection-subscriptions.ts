@@ -1,6 +1,7 @@
 /**
- * The subscriptions of one push connection. On a partial ledger, the accounts of a new subscription may have to be
- * read from the exchange first. The subscription is acknowledged after these reads.
+ * The subscriptions of one push connection. On a partial ledger, the accounts of a new subscription
+ * may have to be read from the exchange first. The subscription is then acknowledged after these
+ * reads.
  */
 
 import type { Admission } from '../../access/admission.ts';
@@ -27,31 +28,37 @@ import type { Topics } from './topics.ts';
 /** The weight of a frame without a question: a ping, an unsubscribe, or a malformed frame. */
 export const FRAME_WEIGHT = 1;
 
-/** Shared by all connections. */
+/** The parts of the push service that all connections share. */
 export interface SubscriptionContext {
   readonly answers: Answers;
   readonly admission: Admission;
   readonly topics: Topics;
   readonly schedule: PushSchedule;
-  /** One writer, reused for all connections. */
+  /** The frame writer that all connections share. */
   readonly frames: FrameWriter;
   countStates(count: number): void;
-  /** The refusal of one more subscription of a key; undefined if the subscription is allowed. */
+  /**
+   * Returns the refusal of one more subscription of a key; returns undefined if the subscription is
+   * allowed.
+   */
   findSubscriptionShortage(keyId: string): RequestError | undefined;
   countSubscriptions(keyId: string, change: 1 | -1): void;
   readState(): StateView | undefined;
 }
 
-/** The connection of the subscriptions. */
+/** The part of a push connection that its subscriptions use. */
 interface Connection {
   readonly keyId: string;
   readonly secretHash: string;
   readonly cancellation: Cancellation;
   readonly outbox: Outbox;
-  /** Time between two states of a subscription. */
+  /** Minimum time between two states of a subscription. */
   readonly intervalMs: number;
   readonly isCompressed: boolean;
-  /** Called with each frame that may be unpaid. The next frame may then have to wait. */
+  /**
+   * Called with each frame that the key may not have paid for. The next frame may then have to
+   * wait.
+   */
   limitFrames(frame: HandledFrame): void;
   /** Called with an unexpected error. */
   fail(error: unknown): void;
@@ -59,23 +66,29 @@ interface Connection {
 
 type SubscriptionFrame = Extract<Frame, { subscription: unknown }>;
 
-/** A subscription that is about to be opened. */
+/** A subscription that is ready to be opened. */
 interface Admitted {
   readonly question: StateQuestion;
   readonly state: StateView;
   readonly upstreamAnswers?: UpstreamAnswers;
 }
 
-/** A subscription that is paid, and whose accounts are being read. */
+/** A subscription that has been paid for, and whose accounts are being read. */
 interface Pending {
   readonly frame: SubscriptionFrame;
   readonly question: StateQuestion;
   readonly payment: Prepayment;
 }
 
-/** Maximum number of bytes in one write, unless a single state is longer. A larger write is not faster. */
+/**
+ * Maximum number of bytes in one write, unless a single state is longer. Larger writes are not
+ * faster.
+ */
 const GATHERED_BYTES_MAX = 64 << 10;
-/** Maximum number of subscriptions that are checked without a pause, changed or not. */
+/**
+ * Maximum number of subscriptions that are checked without a pause, whether they have changed or
+ * not.
+ */
 const CHECKED_MAX = 64;
 
 export class ConnectionSubscriptions implements ScheduledConnection {
@@ -88,7 +101,10 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   list: LinkedList<ScheduledConnection> | undefined;
   previous: ScheduledConnection | undefined;
   next: ScheduledConnection | undefined;
-  /** The range of this connection's unsent frames in the shared writer. */
+  /**
+   * The range of this connection's unsent frames in the shared writer: the start and the end of the
+   * range.
+   */
   #composedStart = 0;
   #composedEnd = 0;
   /** The names of subscriptions whose accounts are being read. */
@@ -109,7 +125,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     });
   }
 
-  /** Sends the refusal that the work returns or throws. */
+  /** Does the work. If the work returns or throws a refusal, charges and sends the refusal. */
   #attempt(
     frame: SubscriptionFrame,
     key: Key,
@@ -123,7 +139,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#connection.limitFrames({ refusal, allowance, isLate });
   }
 
-  /** Charges a frame that asks nothing. */
+  /** Charges a frame that asks no question. */
   #chargeFrame(key: Key): void {
     const allowance = this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     this.#connection.limitFrames({ allowance });
@@ -145,7 +161,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const isReading = state.isPartial && this.#readFirst({ frame, question }, key, state);
     if (isReading) return undefined;
     this.#add({ question, state });
-    // Charged in the same turn of the event loop in which the budget was checked.
+    // The question is charged in the same turn of the event loop in which the budget was checked.
     admission.charge(key, question.weight);
     return undefined;
   }
@@ -155,7 +171,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     const subjects = asked.question.subjects(state);
     const reading = this.#context.answers.reads.read(state, subjects, this.#connection);
     if (reading === undefined) return false;
-    // Charged in the same turn of the event loop in which the budget was checked.
+    // The question is charged in the same turn of the event loop in which the budget was checked.
     const payment = this.#context.admission.payFirst(key, asked.question.weight);
     this.#pending.add(formatSubscription(asked.question));
     this.#context.countSubscriptions(key.id, 1);
@@ -165,7 +181,10 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     return true;
   }
 
-  /** Opens a subscription after its reads, unless it was cancelled, or the key was revoked. */
+  /**
+   * Opens a subscription after its reads, unless the subscription was cancelled or the key was
+   * revoked.
+   */
   #finishPending({ frame, question, payment }: Pending, read: AccountReadResult): void {
     const { answers, admission } = this.#context;
     const key = admission.findKey(this.#connection.secretHash);
@@ -183,7 +202,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     payment.giveBack();
   }
 
-  /** Removes a pending subscription. Returns false if there is none with this name. */
+  /** Removes a pending subscription. Returns false if no pending subscription has this name. */
   #dropPending(name: string): boolean {
     if (!this.#pending.delete(name)) return false;
     this.#context.countSubscriptions(this.#connection.keyId, -1);
@@ -207,7 +226,10 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     schedule.rest(subscription);
   }
 
-  /** Allowed even if the budget is spent, because unsubscribing reduces the work. */
+  /**
+   * Unsubscribes. This is allowed even if the budget is spent, because unsubscribing reduces the
+   * work.
+   */
   #unsubscribe(asked: unknown, key: Key): undefined {
     const { outbox } = this.#connection;
     const name = formatSubscription(parseSubscription(asked));
@@ -228,7 +250,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     this.#context.countSubscriptions(this.#connection.keyId, -1);
   }
 
-  /** Called once, when the connection is closed. */
+  /** Ends all subscriptions. Called once, when the connection is closed. */
   release(): void {
     for (const subscription of this.#open.values()) this.#forget(subscription);
     this.#open.clear();
@@ -236,7 +258,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
     for (const name of this.#pending) this.#dropPending(name);
   }
 
-  /** Called when the client has read its data. */
+  /** Queues the stale subscriptions. Called when the client has read its data. */
   resume(): void {
     this.#context.schedule.enqueue(this);
   }
@@ -301,7 +323,7 @@ export class ConnectionSubscriptions implements ScheduledConnection {
   }
 }
 
-/** The refusal that the work returns or throws. */
+/** Returns the refusal that the work returns or throws; returns undefined if the work succeeds. */
 function returnRefusal(work: () => RequestError | undefined): RequestError | undefined {
   try {
     return work();

@@ -1,7 +1,8 @@
 /**
- * One push connection: its frames, its subscriptions and its backpressure. While the client has unread bytes, no
- * further states are sent. Afterwards the client gets the newest state of each subscription. So a slow client
- * costs no memory, and never gets an outdated state.
+ * One push connection: its frames, its subscriptions and its backpressure. While the client has
+ * unread bytes, no further states are sent. When the client has read them, it gets the newest state
+ * of each subscription. So a slow client needs no memory for waiting states, and never gets an
+ * outdated state.
  */
 
 import type { Socket } from 'node:net';
@@ -32,7 +33,7 @@ import { HeldMessages } from './held-messages.ts';
 /** Maximum number of posts of a connection that wait for their answers. */
 const POSTS_IN_FLIGHT_MAX = 100;
 
-/** Shared by all connections. */
+/** The parts of the push service that all connections share. */
 export interface PushContext extends SubscriptionContext {
   readonly counters: PushCounters;
   /** Called with a connection that has too many unread bytes. */
@@ -45,11 +46,11 @@ export interface PushContext extends SubscriptionContext {
   readonly pingMs: number;
 }
 
-/** A client whose handshake was accepted. */
+/** The client of a handshake that was accepted. */
 export interface PushClient {
   readonly socket: WebSocket;
   readonly intervalMs: number;
-  /** The TCP socket below the WebSocket. */
+  /** The TCP socket of the WebSocket. */
   readonly stream: Socket;
   readonly key: Key;
   readonly secretHash: string;
@@ -73,7 +74,7 @@ export class PushConnection {
   readonly #subscriptions: ConnectionSubscriptions;
   readonly #messages: HeldMessages;
   #postsInFlight = 0;
-  /** When the client last sent anything. */
+  /** The time at which the client last sent anything. */
   heardMs = performance.now();
 
   constructor({ socket, stream, intervalMs, key, secretHash }: PushClient, context: PushContext) {
@@ -104,13 +105,16 @@ export class PushConnection {
     });
   }
 
-  /** Called with each ping of the protocol. */
+  /** Called with each ping frame of the WebSocket protocol. */
   receivePing(payload: Buffer): void {
     this.heardMs = performance.now();
     if (this.#admitControlFrame()) this.outbox.pong(payload);
   }
 
-  /** Called with each pong of the protocol. Only a pong that answers our ping proves that the client reads. */
+  /**
+   * Called with each pong frame of the WebSocket protocol. Only a pong that answers our ping proves
+   * that the client reads.
+   */
   receivePong(payload: Buffer): void {
     this.heardMs = performance.now();
     if (!this.outbox.notePong(payload)) this.#admitControlFrame();
@@ -128,7 +132,10 @@ export class PushConnection {
     this.incoming.noteMessage();
   }
 
-  /** Called with each frame that may be unpaid. If the key has to wait, the connection is not read until then. */
+  /**
+   * Called with each frame that the key may not have paid for. If the key has to wait, the
+   * connection is not read until the wait is over.
+   */
   limitFrames(frame: HandledFrame): void {
     const { answers } = this.#context;
     const turn = answers.limitFrames(frame, this.secretHash, this.cancellation);
@@ -154,7 +161,10 @@ export class PushConnection {
     }
   }
 
-  /** Refuses a message without parsing it. A client matches errors by the post's id, so the id is searched for. */
+  /**
+   * Refuses a message without parsing it. A client matches errors by the post's id, so only the id
+   * is read.
+   */
   #refuseUnread(bytes: Buffer, refusal: RequestError): void {
     this.outbox.send(formatError(refusal, describeRefusal(refusal), findPostId(bytes)));
   }
@@ -171,7 +181,10 @@ export class PushConnection {
     else this.#subscriptions.change(frame, key);
   }
 
-  /** Answers even if the budget is spent, because without a pong the client would reconnect. */
+  /**
+   * Answers a ping. The ping is answered even if the budget is spent, because the client would
+   * reconnect without a pong.
+   */
   #answerPing(key: Key): void {
     const allowance = this.#context.admission.chargeWhatIsLeft(key, FRAME_WEIGHT);
     this.outbox.send(PONG);
@@ -218,9 +231,13 @@ export class PushConnection {
     this.#context.counters.countRequests(reply.type, status, seconds, 1);
   }
 
-  /** The frame of an answer. A frame over the backlog limit is refused, since sending it would close the connection. */
+  /**
+   * Formats the frame of an answer. Returns a refusal if the frame is over the backlog limit,
+   * because sending the frame would close the connection.
+   */
   #formatAnswer(id: number, reply: Reply): string | RequestError {
-    // Checked first without the frame, to avoid a copy of a body that is too long.
+    // The length of the body is checked before the frame is formatted. This avoids a copy of a body
+    // that is too long.
     const fault = this.#findLengthFault(reply.body.length);
     if (fault !== undefined) return fault;
     const frame = formatAnswer(id, reply);

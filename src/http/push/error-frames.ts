@@ -1,6 +1,6 @@
 /**
- * The frames that report errors. Each frame has the text that existing clients expect. The member `error` has the
- * same information in a structure:
+ * The frames that report errors. Each frame has the text that existing clients expect. The member
+ * `error` has the same information in a structure:
  *
  *   {"channel":"error","data":"Invalid subscription: invalid_address: user: got ...","error":{
  *     "code":"invalid_address","message":"user: got ...","field":"user","method":"subscribe","subscription":{...}}}
@@ -26,12 +26,15 @@ type SubscriptionFrame = RefusedFrame & {
   readonly subscription: unknown;
 };
 
-/** A refusal on one line, with its code first. */
+/** Formats a refusal as one line that starts with the code of the refusal. */
 export function describeRefusal({ code, message }: RequestError): string {
   return `${code}: ${message}`;
 }
 
-/** Formats an error for the channel `post` if the post's id is known, otherwise for the channel `error`. */
+/**
+ * Formats an error for the channel `post` if the post's id is known, otherwise for the channel
+ * `error`.
+ */
 export function formatError(refusal: RequestError, text: string, id?: number): string {
   const error = describeError(refusal, id === undefined ? {} : { method: 'post', id });
   if (id === undefined)
@@ -40,7 +43,10 @@ export function formatError(refusal: RequestError, text: string, id?: number): s
   return JSON.stringify({ channel: 'post', data: { id, response }, error });
 }
 
-/** The text ends with the subscription if the subscription is invalid, otherwise with the whole frame. */
+/**
+ * Formats the refusal of a subscription. If the subscription is invalid, the text ends with the
+ * subscription; otherwise the text ends with the whole frame.
+ */
 export function formatSubscriptionError(refusal: RequestError, frame: SubscriptionFrame): string {
   const subscription = findShort(frame.subscription);
   const { method } = frame;
@@ -53,7 +59,10 @@ export function formatSubscriptionError(refusal: RequestError, frame: Subscripti
   return formatWithEcho(refusal, text, { method, subscription }, echo);
 }
 
-/** The error if a subscription is already open, or already closed. `name` is its canonical form. */
+/**
+ * Formats the error for a subscription that is already open, or already closed. `name` is the
+ * canonical form of the subscription.
+ */
 export function formatAlready(method: 'subscribe' | 'unsubscribe', name: string): string {
   const subscription = JSON.parse(name) as unknown;
   const [expected, state] =
@@ -65,8 +74,9 @@ export function formatAlready(method: 'subscribe' | 'unsubscribe', name: string)
 }
 
 /**
- * Clients parse the part of the text from the first "{" to the last "}" as the refused frame or subscription. So
- * all other braces in the text are escaped.
+ * Formats an error that repeats the refused frame or subscription in its text. Clients parse the
+ * part of the text from the first "{" to the last "}" as the refused frame or subscription, so all
+ * other braces in the text are escaped.
  */
 function formatWithEcho(
   refusal: RequestError,
@@ -79,21 +89,26 @@ function formatWithEcho(
   return JSON.stringify({ channel: 'error', data, error: describeError(refusal, frame) });
 }
 
-/** Braces only occur in quoted values, where the escape is valid JSON. */
+/**
+ * Escapes the braces of a text. Braces only occur in quoted values, where the escape is valid JSON.
+ */
 function escapeBraces(text: string): string {
   return text.replaceAll('{', '\\u007b').replaceAll('}', '\\u007d');
 }
 
-/** JSON.stringify leaves out the members that are undefined. */
+/** Describes an error as an object. JSON.stringify leaves out members that are undefined. */
 function describeError(refusal: RequestError, frame: RefusedFrame): object {
   const { code, message, field } = refusal;
   return { code, message, field, retryAfterSeconds: retryAfterOf(refusal), ...frame };
 }
 
-/** Maximum length of the refused frame, or of its subscription, in an error. */
+/** Maximum length of a refused frame or subscription that is repeated in an error. */
 const ECHO_LENGTH_MAX = 1000;
 
-/** The refused value; undefined if it is not an object, or too long to be sent back. */
+/**
+ * Returns the refused value; returns undefined if the value is not an object, or too long to be
+ * sent back.
+ */
 function findShort(refused: unknown): unknown {
   if (!isJsonObject(refused)) return undefined;
   return JSON.stringify(refused).length <= ECHO_LENGTH_MAX ? refused : undefined;

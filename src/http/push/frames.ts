@@ -6,8 +6,8 @@
  *   {"method":"post","id":1,"request":{"type":"info","payload":{"type":"meta"}}}
  *   {"method":"ping"}
  *
- * To the client: {"channel":...,"data":...}. The channel is the type of a subscription, or subscriptionResponse,
- * post, pong or error.
+ * To the client: {"channel":...,"data":...}. The channel is the type of a subscription, or
+ * subscriptionResponse, post, pong or error.
  */
 
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
@@ -26,7 +26,7 @@ export type Frame =
 /** An invalid frame. The message of the refusal is sent to the client. */
 export class FrameError extends Error {
   readonly refusal: RequestError;
-  /** The id of the refused post, by which the client matches the error. */
+  /** The id of the refused post. The client uses the id to match the error to its post. */
   readonly postId: number | undefined;
 
   constructor(refusal: RequestError, postId?: number) {
@@ -40,7 +40,8 @@ export class FrameError extends Error {
 export const PONG = '{"channel":"pong"}';
 
 /**
- * The id of an unread post, if the frame begins as clients write it: {"method":"post","id":1,
+ * Finds the id of an unread post. Returns undefined unless the frame starts in the usual form:
+ * {"method":"post","id":1,
  */
 export function findPostId(frame: Buffer): number | undefined {
   const [, id] = POST_START.exec(frame.toString('latin1', 0, POST_START_LENGTH)) ?? [];
@@ -97,7 +98,7 @@ function wrongField(field: string, value: unknown, expected: string): RequestErr
   return wrongValue(field, value, expected, code);
 }
 
-/** The canonical form of a subscription, which is used as its name. */
+/** Formats the canonical form of a subscription. This form is the name of the subscription. */
 export function formatSubscription(question: StateQuestion): string {
   const fields = question.formatFields();
   return `{"type":"${question.type}"${fields === '' ? '' : `,${fields}`}}`;
@@ -110,12 +111,18 @@ export function formatAck(method: 'subscribe' | 'unsubscribe', subscription: str
 /** The text before and after the answer in a pushed frame. */
 export interface StateFormat {
   readonly before: string;
-  /** True if the closing brace of the answer is left out, because `after` adds members to the answer. */
+  /**
+   * True if the closing brace of the answer is left out, because `after` adds members to the
+   * answer.
+   */
   readonly isAnswerOpened: boolean;
   after(provenance: Provenance): string;
 }
 
-/** The format of a question's frames: the answer, the fields of the question, and the ledger position. */
+/**
+ * Creates the format of a question's frames. A frame contains the answer, the fields of the
+ * question, and the ledger position.
+ */
 export function createStateFormat(question: StateQuestion): StateFormat {
   const { type, questionType } = question;
   const name = questionType.push?.name;
@@ -130,14 +137,16 @@ function formatEnd(provenance: Provenance): string {
   return `${formatProvenance(provenance)}}}`;
 }
 
-/** The ledger position of an answer, and on a partial ledger the age of its accounts. */
+/** Formats the ledger position of an answer, and on a partial ledger the age of its accounts. */
 function formatProvenance({ height, time, accountTime, isFromUpstream }: Provenance): string {
   const position = height < 0 ? '' : `,"height":${height},"time":${time}`;
   const age = accountTime < 0 ? '' : `,"accountTime":${accountTime}`;
   return `${position}${age}${isFromUpstream ? ',"accountSource":"upstream"' : ''}`;
 }
 
-/** The frame that answers a post. A frame is JSON, so a CSV answer becomes a JSON string. */
+/**
+ * Formats the frame that answers a post. A frame is JSON, so a CSV answer becomes a JSON string.
+ */
 export function formatAnswer(id: number, reply: Reply): string {
   const { type, body, isCsv } = reply;
   const data = isCsv ? JSON.stringify(String(body)) : body;

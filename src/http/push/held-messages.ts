@@ -1,16 +1,22 @@
 /**
- * The messages of a push connection whose key has to wait for its turn. Meanwhile the client is not read. The few
- * messages that `ws` was given before are held here, and then handled one in a turn of the event loop. They are
- * copied into one buffer, because a short message would keep the whole read in memory.
+ * Buffers the messages of a push connection whose key has to wait for its turn. During the wait,
+ * the client is not read. Only the messages that `ws` had already received are buffered. After the
+ * wait, one of them is handled in each turn of the event loop.
+ *
+ * The messages are copied into one buffer, because a reference to a short message would prevent the
+ * memory of the whole read from being freed.
  */
 
 import type { WebSocket } from 'ws';
 import { makeRoom } from '../transport/connections/growing-buffer.ts';
 import type { IncomingFrames } from '../transport/websocket/incoming-frames.ts';
 
-/** Maximum number of held bytes. Messages of two reads are shorter, unless the client compresses them. */
+/**
+ * Maximum number of buffered bytes. The messages of two reads are shorter, unless the client
+ * compresses its messages.
+ */
 const HELD_BYTES_MAX = 262_144;
-/** Before each message is its length. */
+/** The number of bytes before each buffered message. They contain the length of the message. */
 const HEADER_LENGTH = 4;
 const EMPTY = Buffer.alloc(0);
 
@@ -18,15 +24,15 @@ export interface HeldMessagesOptions {
   readonly socket: Pick<WebSocket, 'readyState' | 'OPEN'>;
   readonly incoming: Pick<IncomingFrames, 'hold' | 'release'>;
   handle(message: Buffer): void;
-  /** Called when too many bytes are held. */
+  /** Called when there are too many bytes to buffer. */
   overflowed(): void;
-  /** Called with an unexpected error of a message that was held. */
+  /** Called with an unexpected error that occurred while a buffered message was handled. */
   failed(error: unknown): void;
 }
 
 export class HeldMessages {
   readonly #options: HeldMessagesOptions;
-  /** Number of promises that the next message waits for. */
+  /** The number of promises that the next message waits for. */
   #holds = 0;
   #isHolding = false;
   #bytes: Buffer = EMPTY;
@@ -37,7 +43,7 @@ export class HeldMessages {
     this.#options = options;
   }
 
-  /** Handles the message now, or after the messages that are held. */
+  /** Handles the message now, or after the buffered messages. */
   receive(message: Buffer): void {
     if (this.#isHolding) this.#hold(message);
     else this.#options.handle(message);
@@ -73,7 +79,10 @@ export class HeldMessages {
     this.#start = 0;
   }
 
-  /** Handles the next message, and the one after it in the next turn, unless it has to wait. */
+  /**
+   * Handles the next buffered message. Plans the message after it for the next turn, unless that
+   * message has to wait.
+   */
   readonly #handleNext = (): void => {
     if (this.#holds > 0) return;
     if (!this.#isOpen || this.#start === this.#end) {

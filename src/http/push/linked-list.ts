@@ -1,9 +1,10 @@
 /**
- * A doubly linked list: a queue from which any item can be removed in constant time. Items are added and removed
- * thousands of times a second. A Set takes several times as long, and creates garbage.
+ * A doubly linked list: a queue from which any item can be removed in constant time. It is used
+ * instead of a Set because items are added and removed thousands of times a second. A Set takes
+ * several times as long, and creates garbage.
  */
 
-/** An item of a list. An item is in at most one list at a time. */
+/** An item of a list. An item is in only one list at a time, or in no list. */
 export interface ListNode<Item extends ListNode<Item>> {
   list: LinkedList<Item> | undefined;
   previous: Item | undefined;
@@ -18,7 +19,10 @@ export class LinkedList<Item extends ListNode<Item>> {
     return this.#first;
   }
 
-  /** Moves an item from its former list to the end of this list. Does nothing if the item is here already. */
+  /**
+   * Moves an item from its former list to the end of this list. Does nothing if the item is already
+   * in this list.
+   */
   append(item: Item): void {
     if (item.list === this) return;
     item.list?.remove(item);

@@ -1,6 +1,7 @@
 /**
- * Push: WebSocket connections on which clients get states when they change. Every valid key may connect. Each key has
- * limits for connections and subscriptions. When a key is revoked or expires, its connections are closed.
+ * Push: WebSocket connections on which clients get states when they change. Every valid key may
+ * connect. Each key has limits for connections and subscriptions. When a key is revoked or expires,
+ * its connections are closed.
  */
 
 import type { Logger } from 'pino';
@@ -40,15 +41,19 @@ export interface PushParts {
   readonly settings: HttpSettings;
 }
 
-/** After this time of marking subscriptions, waiting requests are answered before marking continues. */
+/**
+ * The length of a slice of marking subscriptions. After each slice, waiting requests are answered.
+ */
 const MARKING_MS = 2;
-/** How often to check whether keys have changed. After a change, all connections are inspected. */
+/**
+ * The interval of checks whether keys have changed. After a change, all connections are inspected.
+ */
 const KEYS_CHECK_MS = 50;
-/** How often connections are inspected for missed deadlines and expired keys. */
+/** The interval of inspections of connections for missed deadlines and expired keys. */
 const INSPECTION_MS = 250;
-/** Number of pings per idle timeout. */
+/** The number of pings in an idle timeout. */
 const PINGS_PER_TIMEOUT = 3;
-/** Number of pings per stall timeout, while data is sent. */
+/** The number of pings in a stall timeout, while data is sent. */
 const PINGS_PER_STALL = 4;
 const RETRY_AFTER_SECONDS = 1;
 /** How long a client may take to answer the close frame when the service stops. */
@@ -71,7 +76,7 @@ export class Push {
   readonly #usageByKey = new Map<string, Usage>();
   readonly #sweeper: NodeJS.Timeout;
   #isClosing = false;
-  /** Marks subscriptions after a block. */
+  /** Marks the changed subscriptions after a block, in slices. */
   readonly #marking = new SliceLoop({
     sliceMs: () => MARKING_MS,
     step: (slice) => this.#markChanged(slice),
@@ -79,7 +84,7 @@ export class Push {
     worked: (seconds) => this.#parts.counters.countWork('push', seconds),
     later: (run) => this.#parts.answers.turns.doLater(run),
   });
-  /** Whether all subscriptions are marked that the last blocks may have changed. */
+  /** True if all subscriptions that the last blocks may have changed are marked. */
   #isMarked = true;
   #keysVersion: number | undefined;
   #inspectedMs = 0;
@@ -132,7 +137,10 @@ export class Push {
     };
   }
 
-  /** Takes over a connection from HTTP, or returns the refusal of the handshake. */
+  /**
+   * Accepts a WebSocket handshake, and takes over the connection from HTTP. Returns the refusal if
+   * the handshake is refused; otherwise returns undefined.
+   */
   accept(handshake: Handshake, secret: string): RequestError | undefined {
     if (secret === '') return NO_KEY;
     const secretHash = hashSecret(secret);
@@ -215,13 +223,19 @@ export class Push {
     return new RequestError('rate_limited', message);
   }
 
-  /** Terminates a connection whose client does not read. Such a client would not read a close frame either. */
+  /**
+   * Terminates a connection whose client does not read. The client would not read a close frame
+   * either.
+   */
   #cutOff(connection: PushConnection, reason: string): void {
     this.#noteCutOff(connection, reason);
     connection.socket.terminate();
   }
 
-  /** Closes a connection whose client exceeds a limit of the protocol, with the reason. */
+  /**
+   * Closes a connection whose client exceeds a limit of the protocol. The close frame contains the
+   * reason.
+   */
   #closeForViolation(connection: PushConnection, reason: string): void {
     const { socket } = connection;
     if (socket.readyState !== socket.OPEN) return;
@@ -254,7 +268,7 @@ export class Push {
   #inspect(connection: PushConnection, nowMs: number, isPingDue: boolean): void {
     const { admission, settings } = this.#parts;
     const { socket, secretHash, heardMs, outbox, incoming } = connection;
-    // `ws` has a deadline for closing connections.
+    // `ws` has a deadline for connections that are being closed.
     if (socket.readyState !== socket.OPEN) return;
     const unreadMs = nowMs - (outbox.unreadSinceMs ?? nowMs);
     if (!admission.isLive(secretHash)) {
@@ -279,7 +293,7 @@ export class Push {
     if (state === undefined || this.#connections.size === 0) return;
     this.#context.topics.advance(state);
     this.#isMarked = false;
-    // Some are marked now, the rest in turns to come.
+    // The first slice marks subscriptions now. Later slices mark the rest in later turns.
     this.#marking.runNow();
   }
 
@@ -294,7 +308,10 @@ export class Push {
     this.#closeAll(INTERNAL_ERROR, 'the ledger is broken');
   }
 
-  /** Closes all connections, because this replica may not serve its state any more. Clients find another replica. */
+  /**
+   * Closes all connections, because this replica must not serve its state any longer. The clients
+   * can connect to another replica.
+   */
   sendAway(): void {
     this.#closeAll(TRY_AGAIN_LATER, 'this replica is cut off from the ledger');
   }

@@ -1,17 +1,18 @@
 /**
- * Decides when subscriptions are checked: when their answer may have changed, but not within the interval after
- * their last state was sent. A subscription has one of three states:
+ * Decides when subscriptions are checked: when their answer may have changed, but not within the
+ * interval after their last state was sent. A subscription has one of three states:
  *
  *   waiting  its answer has not changed since the last check
  *   resting  a state was sent less than an interval ago
  *   stale    its answer may have changed, and it is in the queue to be checked
  *
- * Subscriptions of a connection that are due at nearly the same time are checked together, so that they share one
- * write. Connections are checked together, because the code and the data are then in the processor's cache.
- * The work is done in slices, so that requests are answered between slices. Connections take turns.
+ * Subscriptions of a connection that are due at nearly the same time are checked together, so that
+ * they share one write. Connections are checked together, because the code and the data are then in
+ * the processor's cache. The work is done in slices, so that requests are answered between slices.
+ * Connections take turns.
  *
- * The states of several connections are first all written, then all sent. A write that wakes up the client's process
- * is expensive, but further writes to a process that is awake are cheap.
+ * The states of several connections are first all written, then all sent. A write that wakes up the
+ * client's process is expensive, but further writes to a process that is awake are cheap.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -23,49 +24,64 @@ import { LinkedList, type ListNode } from './linked-list.ts';
 /** The part of a subscription that the schedule uses. */
 export interface Scheduled extends ListNode<Scheduled> {
   readonly connection: ScheduledConnection;
-  /** While it rests: when its next state may be sent. */
+  /** The time at which the next state may be sent, while the subscription rests. */
   dueMs: number;
   isResting: boolean;
-  /** Whether `mark` (not `markAll`) was called since its last check. */
+  /** True if `mark` (not `markAll`) was called since the last check of this subscription. */
   isMarked: boolean;
-  /** The number of `markAll` calls at its last check. */
+  /** The number of `markAll` calls up to the last check of this subscription. */
   allMarksSeen: number;
-  /** Writes a frame if the state has changed. Returns false without a change. */
+  /** Writes a frame if the state has changed. Returns false if the state has not changed. */
   write(frames: FrameWriter, state: StateView): boolean;
 }
 
 /** The part of a connection that the schedule uses. */
 export interface ScheduledConnection extends ListNode<ScheduledConnection> {
   readonly keyId: string;
-  /** Minimum time between two states of a subscription; 0 to send after every batch of blocks. */
+  /**
+   * Minimum time between two states of a subscription. If it is 0, a state is sent after every
+   * batch of blocks.
+   */
   readonly intervalMs: number;
   /** The subscriptions whose answer may have changed. */
   readonly stale: LinkedList<Scheduled>;
   /** Writes new states, up to the size of one write. */
   compose(frames: FrameWriter, state: StateView): void;
-  /** Sends the states that `compose` wrote. Returns true if there is more to write. */
+  /** Sends the states that `compose` wrote. Returns true if there are more states to write. */
   send(frames: FrameWriter): boolean;
 }
 
-/** Length of a slice, after which waiting requests are answered. */
+/** The length of a slice. Waiting requests are answered after each slice. */
 const SLICE_MS = 4;
-/** Number of bytes that are gathered before they are sent. For a slow client, all of them may stay in memory. */
+/**
+ * Number of bytes after which the gathered states are sent. If a client is slow, all these bytes
+ * may stay in memory.
+ */
 const GATHERED_BYTES_MAX = 128 << 10;
-/** Minimum pause. Subscriptions that become due within a pause are checked together. */
+/** Minimum length of a pause. Subscriptions that become due within a pause are checked together. */
 const PAUSE_MS_MIN = 10;
 /** Number of marks between two reads of the clock. */
 const MARKS_PER_CHECK = 64;
-/** A subscription that is due within this share of its interval may be sent early, with others of its connection. */
+/**
+ * A subscription that will be due within this share of its interval may be sent early, together
+ * with other subscriptions of its connection.
+ */
 const EARLY_SHARE_MAX = 0.1;
-/** Subscriptions of other connections are checked early if they are due within this time and within that share. */
+/**
+ * A subscription is also checked early if it will be due within this time and within that share of
+ * its interval.
+ */
 const EARLY_MS_MAX = 25;
 
 export interface ScheduleOptions {
-  /** One writer, reused for all connections. */
+  /** The frame writer that all connections share. */
   readonly frames: FrameWriter;
   readonly turns: Turns;
   readState(): StateView | undefined;
-  /** Called after each slice of work, with its time and the number of states sent. */
+  /**
+   * Called after each slice of work, with the seconds that the slice took and the number of states
+   * sent.
+   */
   worked(seconds: number, states: number): void;
 }
 
@@ -76,13 +92,13 @@ export class PushSchedule {
   /** The resting subscriptions, by interval, in the order in which they become due. */
   readonly #resting = new Map<number, LinkedList<Scheduled>>();
   /**
-   * The subscriptions that wait for a change, in order of `allMarksSeen`: those that have not seen the newest
-   * `markAll` come first.
+   * The subscriptions that wait for a change, in order of `allMarksSeen`. Subscriptions that have
+   * not seen the newest `markAll` come first.
    */
   readonly #waiting = new LinkedList<Scheduled>();
   #allMarks = 0;
   readonly #slices: SliceLoop;
-  /** States sent in this slice. */
+  /** The number of states sent in this slice. */
   #statesSent = 0;
   #pause: NodeJS.Timeout | undefined;
   #pauseEndMs = 0;
@@ -107,14 +123,17 @@ export class PushSchedule {
   }
 
   /**
-   * Marks all subscriptions, because all answers may have changed. Resting subscriptions notice the mark when they
-   * are due. Call `markWaiting` afterwards for the others.
+   * Marks all subscriptions, because all answers may have changed. Resting subscriptions notice the
+   * mark when they are due. For the other subscriptions, call `markWaiting` afterwards.
    */
   markAll(): void {
     this.#allMarks++;
   }
 
-  /** Marks waiting subscriptions after `markAll`, until `endMs`. Returns true if all are marked. */
+  /**
+   * Marks the waiting subscriptions after `markAll`, until `endMs`. Returns true if all waiting
+   * subscriptions are marked.
+   */
   markWaiting(endMs: number): boolean {
     let marks = 0;
     for (let item = this.#waiting.first; item !== undefined; item = this.#waiting.first) {
@@ -132,13 +151,13 @@ export class PushSchedule {
     this.#slices.start();
   }
 
-  /** After a check without a new state: the subscription waits for the next change. */
+  /** Called after a check without a new state. The subscription then waits for the next change. */
   wait(item: Scheduled): void {
     item.allMarksSeen = this.#allMarks;
     if (!item.isMarked) this.#waiting.append(item);
   }
 
-  /** After a state was sent: the subscription rests for the interval. */
+  /** Called after a state was sent. The subscription then rests for the interval. */
   rest(item: Scheduled): void {
     const { intervalMs } = item.connection;
     if (intervalMs === 0) {
@@ -163,7 +182,8 @@ export class PushSchedule {
   }
 
   /**
-   * Wakes the marked subscriptions of a connection that are nearly due, so that they share a write with the others.
+   * Wakes the marked subscriptions of a connection that are nearly due, so that they share a write
+   * with the connection's other subscriptions.
    */
   wakeNearlyDue(connection: ScheduledConnection, items: Iterable<Scheduled>): void {
     if (connection.intervalMs === 0) return;
@@ -206,7 +226,7 @@ export class PushSchedule {
     this.#statesSent = 0;
   }
 
-  /** Writes the states of some connections, then sends them. */
+  /** Writes the states of some connections, then sends these states. */
   #deliver(slice: Slice): boolean {
     const { frames, readState } = this.#options;
     const state = readState();

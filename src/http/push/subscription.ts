@@ -1,6 +1,7 @@
 /**
- * One subscription of one push connection: writes the topic's state if its version differs from the version that was
- * sent last. connection-subscriptions.ts handles the frames that subscribe and unsubscribe.
+ * One subscription of one push connection. It writes the topic's state if the state's version
+ * differs from the version that was sent last. connection-subscriptions.ts handles the frames that
+ * subscribe and unsubscribe.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -21,7 +22,9 @@ export class Subscription implements Scheduled {
   isResting = false;
   isMarked = false;
   allMarksSeen = 0;
-  /** The version of the topic's state that was sent last. */
+  /**
+   * The version of the topic's state that was sent last: `changedAt` and `edition` of the topic.
+   */
   #changedAt = NOTHING_SENT;
   #edition = 0;
 
@@ -30,7 +33,7 @@ export class Subscription implements Scheduled {
     this.connection = connection;
   }
 
-  /** Writes a frame if the state has changed. Returns false without a change. */
+  /** Writes a frame if the state has changed. Returns false if no frame was written. */
   write(frames: FrameWriter, state: StateView): boolean {
     const { topic } = this;
     if (!topic.updateVersion(state)) return false;

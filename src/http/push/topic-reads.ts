@@ -1,6 +1,6 @@
 /**
- * Keeps the accounts of subscriptions current on a partial ledger. Reports to the follower that the accounts are
- * still needed, and reads accounts that are unknown, too old, or not recorded.
+ * Updates the accounts of subscriptions on a partial ledger. Reports to the follower that the
+ * accounts are still needed, and reads accounts that are unknown, too old, or not recorded.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -9,7 +9,10 @@ import { Cancellation } from '../answering/cancellation.ts';
 import type { Topic, Topics } from './topics.ts';
 
 const CHECK_MS = 1_000;
-/** How often needed accounts are reported. The follower stops reading an account only after a longer time. */
+/**
+ * The interval of reports about accounts that are needed. The follower stops reading an account
+ * only after a longer time without a report.
+ */
 const INTEREST_MS = 5_000;
 /** Time between two reads of accounts that are not recorded. */
 const READ_AGAIN_MS = 5_000;
@@ -25,7 +28,7 @@ export interface TopicReadsParts {
 export class TopicReads {
   readonly #parts: TopicReadsParts;
   readonly #timer: NodeJS.Timeout;
-  /** The earliest time of the next read, by topic; Infinity while a read is in flight. */
+  /** The earliest time of the next read of each topic; Infinity while a read is in flight. */
   readonly #readAgainMs = new WeakMap<Topic, number>();
   #interestMs = 0;
 
@@ -56,11 +59,11 @@ export class TopicReads {
   #read(topic: Topic, state: StateView): void {
     const { reads } = this.#parts;
     const subjects = topic.subjects(state);
-    // Accounts are read a little before they are too old, so that pushing does not pause.
+    // Accounts are read shortly before they are too old, so that the pushing does not pause.
     const ageMsMax = Math.max(0, reads.ageMsMax - CHECK_MS);
     const keyId = topic.nextKeyId();
     if (keyId === undefined) return;
-    // The read is for all connections of the topic, so no connection may cancel it.
+    // The read serves all connections of the topic, so no connection may cancel it.
     const requester = { keyId, cancellation: new Cancellation() };
     const reading = reads.read(state, subjects, requester, ageMsMax);
     if (reading === undefined) return;

@@ -1,7 +1,8 @@
 /**
- * Topics: questions whose answers are pushed. All subscriptions to the same question share one topic. A topic knows
- * without computing the answer whether its state has changed. If several subscriptions need the same state, the
- * frame is cached, so that the answer is computed only once.
+ * Topics: questions whose answers are pushed. All subscriptions to the same question share one
+ * topic. A topic can find out whether its state has changed without computing the answer. If
+ * several subscriptions need the same state, the frame is cached, so that the answer is computed
+ * only once.
  */
 
 import type { StateQuestion } from '../../info/question.ts';
@@ -18,33 +19,50 @@ import { createStateFormat, type StateFormat } from './frames.ts';
 import type { PushSchedule, Scheduled } from './schedule.ts';
 import { type WatchableTopic, type WatchedRows, WatchedTopics } from './watched-topics.ts';
 
-/** An account that was read again without a change is sent again after this time, with its new age. */
+/**
+ * If an account was read again without a change, its state is sent again after this time, with the
+ * new age.
+ */
 const CONFIRMED_MS = 10_000;
-/** Larger than any number of CONFIRMED_MS periods, so that two editions are never equal. */
+/**
+ * Greater than the number of CONFIRMED_MS periods at any time, so that two editions are never
+ * equal.
+ */
 const EDITIONS_PER_ANSWER = 2 ** 32;
 
-/** Minimum number of subscriptions to cache a frame. With only two, a cached frame is rarely used at its height. */
+/**
+ * Minimum number of subscriptions for which a frame is cached. With only two subscriptions, a
+ * cached frame is rarely used before the height changes.
+ */
 const KEPT_FRAME_SUBSCRIPTIONS_MIN = 3;
 
 export class Topic implements WatchableTopic {
   readonly name: string;
   readonly subscriptions = new Set<Scheduled>();
-  /** Number of subscriptions by key. The first key is the next one that pays for a read. */
+  /** The number of subscriptions of each key. The first key pays for the next read. */
   readonly #keys = new Map<string, number>();
   watched: WatchedRows | undefined;
   readonly #question: StateQuestion;
   readonly #reads: AccountReads;
   readonly #format: StateFormat;
-  /** The exchange's last answers about accounts that are not recorded, and how many times there were new ones. */
+  /**
+   * The exchange's last answers about accounts that are not recorded, and the number of times that
+   * new answers were stored.
+   */
   #upstreamAnswers: UpstreamAnswers | undefined;
   #upstreamAnswersCount = 0;
-  /** The version of the state: the height of its last change, and on a partial ledger an edition. */
+  /**
+   * The version of the state: the height of its last change and, on a partial ledger, an edition.
+   */
   changedAt = 0;
   edition = 0;
-  /** The height at which the subscriptions of this topic were last marked. Written by `Topics`. */
+  /**
+   * The height at which the subscriptions of this topic were last marked. `Topics` sets this
+   * height.
+   */
   markedAt = 0;
   #provenance: Provenance | undefined;
-  /** Undefined if the topic has few subscriptions. */
+  /** The cached frame; undefined if the topic has few subscriptions. */
   #frame: CachedFrame | undefined;
 
   constructor(name: string, question: StateQuestion, reads: AccountReads) {
@@ -73,7 +91,10 @@ export class Topic implements WatchableTopic {
     return this.#keys.keys();
   }
 
-  /** The key that pays for the next read of the topic's accounts. Keys take turns. */
+  /**
+   * Returns the key that pays for the next read of the topic's accounts, and moves the key to the
+   * end. Keys take turns.
+   */
   nextKeyId(): string | undefined {
     for (const [keyId, count] of this.#keys) {
       this.#keys.delete(keyId);
@@ -100,7 +121,7 @@ export class Topic implements WatchableTopic {
     return true;
   }
 
-  /** Updates the version of the state. Returns false while an account has to be read first. */
+  /** Updates the version of the state. Returns false if an account has to be read first. */
   updateVersion(state: StateView): boolean {
     if (state.isPartial && !this.#updatePartialVersion(state)) return false;
     this.changedAt = this.#question.changedAt(state);
@@ -109,7 +130,7 @@ export class Topic implements WatchableTopic {
 
   #updatePartialVersion(state: StateView): boolean {
     const subjects = this.subjects(state);
-    // The recorded accounts are newer than the answers that could not be recorded.
+    // The recorded accounts are newer than the exchange's answers, which could not be recorded.
     if (this.#reads.areSubjectsRecorded(state, subjects)) this.#upstreamAnswers = undefined;
     if (!this.#reads.isAnswerable(state, subjects, this.#upstreamAnswers)) return false;
     const provenance = provenanceOf(state);
@@ -121,7 +142,10 @@ export class Topic implements WatchableTopic {
     return true;
   }
 
-  /** Writes the state as a frame, after `updateVersion`. Returns false if the state is not known yet. */
+  /**
+   * Writes the state as a frame, after `updateVersion`. Returns false if the state is not known
+   * yet.
+   */
   write(frames: FrameWriter, state: StateView): boolean {
     const kept = this.#frame?.at(state.height);
     if (kept !== undefined) {
@@ -166,7 +190,10 @@ const TIME_TEXT = fixedText(',"time":');
 const END_TEXT = fixedText('}}');
 const POSITION_BYTES_MAX = 64;
 
-/** Writes the end of a frame without the upstream's answers: the same text as `StateFormat.after`, but faster. */
+/**
+ * Writes the end of a frame that contains no answer of the upstream. The text is the same as from
+ * `StateFormat.after`, but this function is faster.
+ */
 function writePosition(out: AnswerWriter, { height, time }: StateView): void {
   out.reserve(POSITION_BYTES_MAX);
   out.fixed(HEIGHT_TEXT);
@@ -209,19 +236,23 @@ export class Topics {
     this.#watched.delete(topic);
   }
 
-  /** Called when blocks were applied. Call `markChanged` afterwards, until it returns true. */
+  /** Called when blocks were applied. After this call, call `markChanged` until it returns true. */
   advance(state: StateView): void {
     this.#watched.advance(state);
   }
 
-  /** Marks subscriptions that blocks may have changed, until `endMs`. Returns true if all are marked. */
+  /**
+   * Marks the subscriptions that blocks may have changed, until `endMs`. Returns true if all these
+   * subscriptions are marked.
+   */
   markChanged({ height }: StateView, endMs: number): boolean {
     const isDone = this.#watched.search((topic) => {
       if (topic.markedAt === height) return;
       topic.markedAt = height;
       this.#mark(topic);
     }, endMs);
-    // Also during a search, because a long search would delay the subscriptions of `markAll`.
+    // The waiting subscriptions are also marked while the search continues, because a long search
+    // would delay the subscriptions of `markAll`.
     return this.#schedule.markWaiting(endMs) && isDone;
   }
 

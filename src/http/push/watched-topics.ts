@@ -1,10 +1,10 @@
 /**
- * Finds the topics that a block may have changed: topics about accounts and delegations that the block names, and
- * topics about accounts with a position in a market whose mark price or terms the block changes. No other topic
- * has to be checked.
+ * Finds the topics that a block may have changed. These are topics about accounts and delegations
+ * that the block names, and topics about accounts with a position in a market whose mark price or
+ * terms the block changes. No other topic has to be checked.
  *
- * The search runs in pieces, because there may be very many topics. Blocks that are applied during a search belong
- * to the next search, so that every search ends.
+ * The search runs in pieces, because there may be very many topics. Blocks that are applied during
+ * a search belong to the next search, so that every search ends.
  */
 
 import type { Dependencies } from '../../info/question-type.ts';
@@ -13,7 +13,7 @@ import type { StateView } from '../../state/state.ts';
 import * as column from '../../state/tables/columns.ts';
 import { marketOfTerms } from '../../state/tables/columns.ts';
 
-/** The rows that a topic is registered under. */
+/** The rows under which a topic is registered. */
 export interface WatchedRows {
   readonly accounts: readonly number[];
   readonly addresses: readonly number[];
@@ -22,16 +22,25 @@ export interface WatchedRows {
 
 /** The part of a topic that this file uses. */
 export interface WatchableTopic {
-  /** The rows that the topic is registered under. */
+  /**
+   * The rows under which the topic is registered; undefined if the topic is not registered under
+   * rows.
+   */
   watched: WatchedRows | undefined;
-  /** Undefined if any block may change the topic. */
+  /**
+   * Returns the rows that the topic depends on; returns undefined if any block may change the
+   * topic.
+   */
   dependencies(state: StateView): Dependencies | undefined;
 }
 
 /** Number of search steps between two reads of the clock. */
 const STEPS_PER_CHECK = 64;
 
-/** All topics are marked together if the changed markets list this many times as many topics as there are. */
+/**
+ * If the changed markets list at least this many times as many topics as there are, all topics are
+ * marked together.
+ */
 const ALL_FACTOR = 3;
 
 const KINDS = ['accounts', 'addresses', 'markets'] as const;
@@ -47,17 +56,24 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   readonly #allChanged: () => void;
   /** Topics that any block may change. */
   readonly #always = new Set<Topic>();
-  /** The state that records its changes, and the height up to which the changes were searched. */
+  /**
+   * The state that records its changes, and the height up to which its changes have been searched.
+   */
   #state: StateView | undefined;
   #height = 0;
-  /** The state is new, or recording began in the middle of a block, so that changes may be missing. */
+  /**
+   * True if the state is new, or if recording started in the middle of a block. Changes may then be
+   * missing.
+   */
   #hasJustBegun = false;
-  /** The state, if it has advanced since the last search began. */
+  /** The state, if it has advanced since the last search started. */
   #advanced: StateView | undefined;
   /** The rest of the search in progress. */
   #underWay: Iterator<Topic | undefined> | undefined;
 
-  /** `allChanged` is called instead of naming each topic, if naming them would be more work. */
+  /**
+   * `allChanged` is called instead of naming each topic, if naming each topic would be more work.
+   */
   constructor(allChanged: () => void) {
     this.#allChanged = allChanged;
   }
@@ -78,17 +94,24 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     this.#underWay = undefined;
   }
 
-  /** Called after a block was applied, or after the state was replaced. Never called in the middle of a block. */
+  /**
+   * Called after a block was applied, or after the state was replaced. Never called in the middle
+   * of a block.
+   */
   advance(state: StateView): void {
     if (this.#all.size === 0) return;
     this.#advanced = state;
     if (state === this.#state) return;
     this.#underWay = undefined;
-    // Recording starts now: the search may begin in the middle of a later block, and needs all of its changes.
+    // Recording starts now, because the search may start in the middle of a later block, and needs
+    // all changes of that block.
     this.#watch(state);
   }
 
-  /** Calls `changed` with topics that blocks may have changed, until `endMs`. Returns true when it is complete. */
+  /**
+   * Calls `changed` with each topic that blocks may have changed, until `endMs`. Returns true if
+   * the search is complete. A topic may be named several times.
+   */
   search(changed: (topic: Topic) => void, endMs: number): boolean {
     for (let step = 1; this.#underWay !== undefined || this.#advanced !== undefined; step++) {
       this.#underWay ??= this.#startSearch();
@@ -118,7 +141,10 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     state.changes.watch(true);
   }
 
-  /** After a restore, or with a new dex, every topic may depend on other rows. */
+  /**
+   * Registers all topics again, because every topic may depend on other rows after a restore, or
+   * after a dex was added.
+   */
   #startOver(state: StateView): Iterator<Topic> {
     state.changes.take();
     this.#watch(state);
@@ -144,10 +170,14 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     for (const topics of revalued ?? []) yield* topics;
   }
 
-  /** Registers topics again, whose rows may have changed. Yields undefined once per call, so that a row is one step. */
+  /**
+   * Registers topics again, because their rows may have changed. Also yields undefined once per
+   * call, so that each row counts as a step of the search.
+   */
   *#registerAgain(state: StateView, topics: Iterable<Topic> = []): Generator<Topic | undefined> {
     yield undefined;
-    // A copy, because registering a topic again would add the topic to the set during the iteration.
+    // The loop uses a copy, because registering a topic again adds the topic to the set during the
+    // iteration.
     for (const topic of [...topics]) {
       if (!this.#all.has(topic)) continue;
       this.#register(topic, state);
@@ -156,15 +186,17 @@ export class WatchedTopics<Topic extends WatchableTopic> {
   }
 
   /**
-   * The topics of each market whose mark price or terms have changed; undefined if there are so many that all topics
-   * should be marked together. There are few markets, so each market is checked.
+   * Lists the topics of each market whose mark price or terms have changed. Returns undefined if
+   * there are so many topics that all topics should be marked together. There are few markets, so
+   * each market is checked.
    */
   #listRevalued({ markets }: StateView, since: number): Iterable<Topic>[] | undefined {
     const revalued = [...this.#byRow.markets]
       .filter(([index]) => markets.changedAt(index) > since)
       .map(([, topics]) => topics);
     const count = revalued.reduce((sum, topics) => sum + topics.size, 0);
-    // If all mark prices change, marking every topic once is less work than marking topics once per market.
+    // If all mark prices change, marking every topic once is less work than marking the topics of
+    // each market.
     return count < ALL_FACTOR * this.#all.size ? revalued : undefined;
   }
 
@@ -177,7 +209,7 @@ export class WatchedTopics<Topic extends WatchableTopic> {
     }
     const { accounts, addresses } = dependencies;
     const watched = { accounts, addresses, markets: listMarkets(state, accounts) };
-    // Most fills change an open position without closing it, so the rows are usually the same.
+    // Most fills change an open position without closing it, so the rows are usually unchanged.
     if (areSameRows(topic.watched, watched)) return;
     this.#unregister(topic);
     topic.watched = watched;
@@ -205,7 +237,7 @@ function areSameRows(before: WatchedRows | undefined, after: WatchedRows): boole
   });
 }
 
-/** The markets in which the accounts have open positions. */
+/** Returns the markets in which the accounts have open positions. */
 function listMarkets({ accounts, positions }: StateView, rows: readonly number[]): number[] {
   const markets: number[] = [];
   for (const account of rows) {

@@ -1,4 +1,6 @@
-/** The admin port, apart from the public port: metrics, and snapshots on request. */
+/**
+ * The admin port, separate from the public port: it serves metrics, and saves snapshots on request.
+ */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
@@ -18,11 +20,11 @@ export interface AdminOptions {
   saveSnapshot(): Promise<SavedSnapshot>;
 }
 
-/** Posting to it saves a snapshot. */
+/** A POST to this path saves a snapshot. */
 export const SNAPSHOT_PATH = '/snapshot';
 /**
- * Maximum number of connections; further connections are closed. Only one or two programs read the
- * metrics.
+ * Maximum number of connections; further connections are closed. The limit is low because only one
+ * or two programs read the metrics.
  */
 const CONNECTIONS_MAX = 64;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -52,20 +54,22 @@ export async function startAdmin(options: AdminOptions): Promise<AdminServer> {
 
 class AdminAnswers {
   readonly #options: AdminOptions;
-  /** All requests that arrive meanwhile get the same answer. */
+  /**
+   * The snapshot that is being saved. All requests that arrive during the save get the same answer.
+   */
   #saving: Promise<SavedSnapshot> | undefined;
 
   constructor(options: AdminOptions) {
     this.#options = options;
   }
 
-  /** Never rejects. */
+  /** Answers one request. Never rejects. */
   answer({ method, url, headers }: IncomingMessage): Promise<AdminAnswer> | AdminAnswer {
     if (method === 'GET' && url === '/metrics') return this.#metrics();
     if (method !== 'POST' || url !== SNAPSHOT_PATH) {
       return { status: 404, type: TEXT_TYPE, text: `GET /metrics\nPOST ${SNAPSHOT_PATH}\n` };
     }
-    // Only a page in a browser sends this header, and our page never does.
+    // Only a page in a browser sends an Origin header, and our page never sends this request.
     if (headers.origin !== undefined) {
       return { status: 403, type: TEXT_TYPE, text: 'not from a page\n' };
     }
@@ -76,7 +80,7 @@ class AdminAnswers {
     try {
       return { status: 200, type: METRICS_TYPE, text: await this.#options.metrics() };
     } catch {
-      // A restarting worker may not answer in time.
+      // A worker that restarts may not answer in time.
       return { status: 503, type: TEXT_TYPE, text: 'try again\n' };
     }
   }

@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 
 /**
- * Maximum number of connections that wait to be accepted. More than Node's default of 511 can arrive in
- * one long turn of the event loop; the system drops the rest, and clients retry only after seconds.
+ * Maximum number of connections that wait to be accepted. More connections than Node's default of
+ * 511 can arrive during one long turn of the event loop. The system drops the connections beyond
+ * the limit, and their clients retry only after seconds.
  */
 const BACKLOG = 4096;
 
-/** Resolves to the port; the system chooses it if `port` is 0. */
+/** Resolves to the port. If `port` is 0, the system chooses a free port. */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   server.listen({ port, host, backlog: BACKLOG });
   try {

@@ -1,4 +1,4 @@
-/** The log: JSON lines, or readable lines on a terminal. */
+/** The log: JSON lines, or readable lines if the output is a terminal. */
 
 import { isatty } from 'node:tty';
 import { type Logger, pino } from 'pino';
@@ -15,13 +15,14 @@ export function createLog({ logLevel, logFormat }: LogSettings, fd = STANDARD_OU
   return pino({ level: logLevel }, { write: (line) => void stream.write(formatEntry(line)) });
 }
 
-/** An error as pino serializes it. */
+/** An error in the form in which pino serializes it. */
 interface LoggedError {
   readonly message: string;
 }
 
 /**
- * "12:00:01 info  listening address=http://127.0.0.1:8080 port=8080", from pino's line of JSON.
+ * Formats pino's line of JSON as text, for example "12:00:01 info  listening
+ * address=http://127.0.0.1:8080 port=8080".
  *
  * @internal Exported for its test.
  */
@@ -34,7 +35,7 @@ export function formatEntry(line: string): string {
   return `${text.replaceAll(/\p{Cc}/gu, ' ')}\n`;
 }
 
-/** Quoted as JSON unless it is one word. */
+/** Quotes the value as JSON, unless the value is a single word. */
 function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

@@ -1,13 +1,13 @@
 /**
- * Log lines of a process that is restarted again and again. Each line is written once, and then every
- * ten minutes with the number of times that it was left out. Lines that differ only in their numbers,
- * such as free bytes, count as the same line.
+ * Writes the log lines of a process that is restarted again and again. Each line is written once,
+ * and a repetition is written at most every ten minutes, with the number of repetitions that were
+ * left out. Lines that differ only in their numbers, such as free bytes, count as the same line.
  */
 
 import type { Logger } from 'pino';
 
 const AGAIN_MS = 600_000;
-/** Maximum number of lines that are remembered. A further line replaces the oldest. */
+/** Maximum number of lines that are remembered. A further line replaces the oldest line. */
 const LINES_MAX = 100;
 
 interface KnownLine {

@@ -1,4 +1,7 @@
-/** The metrics of the disk. Every worker has the same ones, so they are not added up. */
+/**
+ * The metrics of the disk. Every worker measures the same disk, so the values of the workers are
+ * not added up.
+ */
 
 import { Gauge, type Registry } from 'prom-client';
 import type { DiskReport } from '../../http/pages/health.ts';

@@ -1,6 +1,7 @@
 /**
- * Measures how large the data folder is, how fast it grows, and how long the disk will last at that pace. It
- * looks once a minute. The growth is that of the last hours, because single files grow in steps.
+ * Measures the size of the data folder, its growth, and how long the disk will last at this growth.
+ * A measurement is made once a minute. The growth is computed over the last hours, because single
+ * files grow in steps.
  */
 
 import { readdir, stat } from 'node:fs/promises';
@@ -12,23 +13,23 @@ import { findOpenFolder } from '../../ledger/embedded/folder.ts';
 
 const LOOK_MS = 60_000;
 const GROWTH_MS = 6 * 3_600_000;
-/** The growth in a shorter time does not predict the growth of a day. */
+/** A growth that was measured over a shorter time does not predict the growth of a day. */
 const SPAN_MS_MIN = 10 * 60_000;
 const DAY_MS = 86_400_000;
-/** The warning comes when so much time is left to react. */
+/** A warning is reported if the disk will be full in fewer days than this. */
 const DAYS_LEFT_MIN = 7;
 const FREE_BYTES_MIN = 256 << 20;
 const GIGABYTE = 1e9;
 
 export interface DiskWatchOptions {
   readonly data: string;
-  /** Called once a day while the disk is filling up. */
+  /** Called at most once a day while the disk is filling up. */
   warn?(message: string): void;
 }
 
-/** The result of a look at the folder. */
+/** The result of one measurement of the folder. */
 export interface DiskSample {
-  /** The time by a clock that never goes back. */
+  /** The time of the measurement, from a monotonic clock. */
   readonly atMs: number;
   readonly bytes: number;
   readonly freeBytes: number;
@@ -51,7 +52,7 @@ export class DiskWatch {
     this.#timer.unref();
   }
 
-  /** Undefined until the folder was looked at, or if it cannot be read. */
+  /** Returns undefined until the folder has been measured, and while the folder cannot be read. */
   get report(): DiskReport | undefined {
     return describeSamples(this.#samples);
   }
@@ -68,7 +69,7 @@ export class DiskWatch {
       const recent = this.#samples.filter(({ atMs }) => nowMs - atMs <= GROWTH_MS);
       this.#samples = [...recent, { atMs: nowMs, bytes, freeBytes }];
     } catch {
-      // A folder that is missing or unreadable is reported by the parts that need it.
+      // The parts of the service that need the folder report that it is missing or unreadable.
       this.#samples = [];
     }
     this.#warn(nowMs);
@@ -89,8 +90,8 @@ export class DiskWatch {
 }
 
 /**
- * Watches the folder and its disk while the work is done, and warns in the log. Only one process of a
- * service does that.
+ * Does the work, and meanwhile watches the folder and its disk and logs warnings. Only one process
+ * of a service calls this function.
  */
 export async function withDiskWarnings(
   { data }: { readonly data: string },
@@ -108,7 +109,7 @@ export async function withDiskWarnings(
   }
 }
 
-/** @internal Exported for the tests, which have no hours to wait. */
+/** @internal Exported for the tests, which cannot wait for hours. */
 export function describeSamples(samples: readonly DiskSample[]): DiskReport | undefined {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) return undefined;
@@ -137,7 +138,10 @@ function formatGigabytes(bytes: number): string {
   return (bytes / GIGABYTE).toFixed(bytes < GIGABYTE ? 3 : 1);
 }
 
-/** Files of the folder and of the folders in it: the ledger, the archive, snapshots, keys. */
+/**
+ * Returns the size of the files in the folder and in its subfolders: the ledger, the archive,
+ * snapshots and keys.
+ */
 async function measureFolder(folder: string, depth = 1): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true });
   let bytes = 0;
@@ -149,7 +153,10 @@ async function measureFolder(folder: string, depth = 1): Promise<number> {
   return bytes;
 }
 
-/** 0 for a file that is gone: snapshots and drafts come and go. */
+/**
+ * Returns the size of the file; returns 0 if the file no longer exists, because snapshots and
+ * drafts are deleted at any time.
+ */
 async function measureFile(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
   return found?.size ?? 0;

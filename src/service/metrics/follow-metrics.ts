@@ -1,12 +1,12 @@
 /**
- * The metrics of a follower, read from its last report on collection. Every worker has the same report,
- * so they are not added up.
+ * The metrics of a follower. On each collection, the values are read from the follower's last
+ * report. Every worker has the same report, so the values of the workers are not added up.
  */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { FollowAges, FollowStatus } from '../../upstream/channel/follower-client.ts';
 
-/** The values of the label `of`, by age. */
+/** The values of the label `of`, for each age of a report. */
 const AGES: Readonly<Record<keyof FollowAges, string>> = {
   marks: 'marks',
   otherMarks: 'other_marks',
@@ -22,7 +22,9 @@ export class FollowMetrics {
   readonly #registry: Registry;
   readonly #read: ReadReport;
 
-  /** `read` returns undefined if the ledger follows no exchange, or no follower reports. */
+  /**
+   * `read` returns undefined if the ledger does not follow an exchange, or if no follower reports.
+   */
   constructor(registry: Registry, read: ReadReport) {
     this.#registry = registry;
     this.#read = read;
@@ -80,7 +82,10 @@ export class FollowMetrics {
     });
   }
 
-  /** Their number is bounded by the report. */
+  /**
+   * Adds a metric for each subscription that is left out. The report limits the number of these
+   * subscriptions.
+   */
   #addLeftOutNames(): void {
     const read = this.#read;
     new Gauge({

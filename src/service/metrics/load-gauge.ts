@@ -1,12 +1,12 @@
 /**
- * The load of this process, measured as event-loop delay: about as long as a request waits before it
- * is read. Above a limit, requests are refused.
+ * The load of this process. The load is measured as event-loop delay, which is about the time that
+ * a request waits before it is read. Above a limit, requests are refused.
  */
 
 import type { Load } from '../../http/answering/counters.ts';
 
 const SAMPLE_MS = 20;
-/** Weight of the earlier samples in the moving average. */
+/** The weight of the earlier samples in the moving average. */
 const SMOOTHING = 0.5;
 
 export class LoadGauge implements Load {

@@ -1,6 +1,7 @@
 /**
- * The private memory of every process of a service, by its role. Resident memory would count the files that
- * are mapped, which processes share and which the system takes back when it needs room.
+ * The private memory of every process of a service, by role. The metric does not use resident
+ * memory, because resident memory includes mapped files. Processes share these files, and the
+ * system frees their pages when it needs memory.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -13,21 +14,22 @@ export interface ServiceProcess {
   readonly pid: number;
 }
 
-/** Bytes by kind of page. */
+/** The bytes of each kind of page. */
 interface PrivateMemory {
-  /** Pages of files that only this process maps: the system can take these pages back. */
+  /** Pages of files that only this process maps. The system can free these pages. */
   readonly clean: number;
   readonly dirty: number;
 }
 
 /**
- * Undefined if the process has ended, or the system has no such file.
+ * Returns undefined if the process has ended, or if the system has no file `smaps_rollup`.
  *
  * @internal Exported for its test.
  */
 export async function readPrivateMemory(pid: number): Promise<PrivateMemory | undefined> {
   try {
-    // The system walks all pages, which takes milliseconds: no event loop waits for it.
+    // The system walks all pages, which takes milliseconds. The asynchronous read does not block
+    // the event loop.
     return parseRollup(await readFile(`/proc/${pid}/smaps_rollup`, 'latin1'));
   } catch {
     return undefined;
@@ -39,14 +41,14 @@ function parseRollup(text: string): PrivateMemory | undefined {
     const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
     return Number(kibibytes) * 1024;
   };
-  // Huge pages have separate lines.
+  // The file also has separate lines about huge pages, which are not counted.
   const memory = { clean: read('Private_Clean'), dirty: read('Private_Dirty') };
   return Number.isFinite(memory.clean + memory.dirty) ? memory : undefined;
 }
 
 /**
- * The bytes by role, then by kind of page. On a system that does not report kinds, there is `resident` of
- * this process only.
+ * The bytes by role, then by kind of page. On a system that does not report kinds of pages, the
+ * only value is `resident`, of this process.
  */
 type Totals = Map<ProcessRole, Partial<Record<keyof PrivateMemory | 'resident', number>>>;
 
@@ -66,7 +68,10 @@ async function addUp(processes: Iterable<ServiceProcess>): Promise<Totals> {
   return totals;
 }
 
-/** Call this in the process with the admin port; `find` names the processes of this moment. */
+/**
+ * Call this function in the process that has the admin port. `find` returns the processes that run
+ * now.
+ */
 export function addMemoryMetrics(registry: Registry, find: () => Iterable<ServiceProcess>): void {
   let reading: Promise<Totals> | undefined;
   new Gauge({
@@ -75,7 +80,7 @@ export function addMemoryMetrics(registry: Registry, find: () => Iterable<Servic
     labelNames: ['role', 'pages'],
     registers: [registry],
     async collect() {
-      // Several readers at once wait for the same figures.
+      // Collections at the same time wait for the same measurement.
       reading ??= addUp(find()).finally(() => {
         reading = undefined;
       });

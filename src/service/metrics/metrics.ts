@@ -1,4 +1,4 @@
-/** The metrics, for Prometheus. No label ever holds a key, an address or a path. */
+/** The metrics, for Prometheus. No label contains a key, an address or a path. */
 
 import {
   Counter,
@@ -68,7 +68,7 @@ const GAUGES = {
   },
 } satisfies MetricTable;
 
-/** Pieces of work are meant to take a few milliseconds at most. */
+/** Upper bounds in seconds. A piece of work should take a few milliseconds at most. */
 const WORK_BUCKETS = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.512];
 
 type MetricTable = Readonly<
@@ -89,7 +89,7 @@ export class Metrics implements Counters {
   readonly #counters: Record<keyof typeof COUNTERS, Counter>;
   readonly #gauges: Record<keyof typeof GAUGES, Gauge>;
   readonly #work: PlainHistogram;
-  /** The ledger's time on the monotonic clock. */
+  /** The ledger's time, converted to a time of the monotonic clock. */
   #monotonicTimeMs = performance.now();
 
   constructor(registry: Registry) {
@@ -108,7 +108,10 @@ export class Metrics implements Counters {
     this.#addLag(registry);
   }
 
-  /** Computed on collection, since it grows while no block arrives, also if the clock is set back. */
+  /**
+   * The lag is computed on collection, because it grows while no block arrives, even if the system
+   * clock is set back.
+   */
   #addLag(registry: Registry): void {
     const { time } = this.#gauges;
     const monotonicAge = () => (performance.now() - this.#monotonicTimeMs) / 1000;
@@ -173,7 +176,8 @@ export class Metrics implements Counters {
   setLedger(height: number, timeMs: number): void {
     this.#gauges.height.set(height);
     this.#gauges.time.set(timeMs / 1000);
-    // While the ledger is ahead of the clock, its time is in the future and its age below 0.
+    // While the ledger's time is ahead of the clock, this value is in the future, and the age is
+    // below 0.
     this.#monotonicTimeMs = performance.now() - (Date.now() - timeMs);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * A histogram of seconds with one label, counted in plain numbers, which prom-client reads on
- * collection. Its own hash the labels on every call, which takes longer than some answers.
+ * A histogram of seconds with one label. It counts in plain numbers, which prom-client reads on
+ * collection. A histogram of prom-client hashes the labels on every call, which takes longer than
+ * some answers.
  */
 
 import type { Metric, Registry } from 'prom-client';
@@ -15,7 +16,10 @@ export interface HistogramOptions {
 }
 
 interface Tally {
-  /** The counts by the first bucket that includes the values; the last bucket is +Inf. */
+  /**
+   * The number of observations in each bucket. An observation is counted in the first bucket that
+   * includes its value; the last bucket is +Inf.
+   */
   readonly counts: Float64Array;
   seconds: number;
   total: number;
@@ -36,7 +40,7 @@ export class PlainHistogram {
     registry.registerMetric(metric as unknown as Metric);
   }
 
-  /** Counts so many that took the same time. */
+  /** Counts `count` observations that took the same time. */
   observe(label: string, seconds: number, count = 1): void {
     const { buckets } = this.#options;
     let tally = this.#byLabel.get(label);

@@ -1,18 +1,21 @@
 /**
- * Counts requests in plain numbers, which prom-client reads on collection. Its own counters hash the
- * labels on every call, which takes longer than some answers.
+ * Counts requests in plain numbers, which prom-client reads on collection. A counter of prom-client
+ * hashes the labels on every call, which takes longer than some answers.
  */
 
 import { Counter, type Registry } from 'prom-client';
 import { PlainHistogram } from './plain-histogram.ts';
 
-/** Upper bounds in seconds. An answer takes tens of microseconds; a slower one had to wait. */
+/**
+ * Upper bounds in seconds. An answer takes tens of microseconds; a request that takes longer had to
+ * wait.
+ */
 const LATENCY_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
 ];
 
 export class RequestTally {
-  /** The counts by type, then by status. */
+  /** The number of requests by type, then by status. */
   readonly #counts = new Map<string, Map<number, number>>();
   readonly #latency: PlainHistogram;
 

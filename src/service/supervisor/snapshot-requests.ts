@@ -14,7 +14,10 @@ export class SnapshotRequests<W> {
   readonly #pending = new Map<number, Pending<W>>();
   #idNext = 1;
 
-  /** Resolves with the worker's answer; rejects if it fails, or ends before. */
+  /**
+   * Resolves with the worker's answer. Rejects if the worker fails to save, or ends before it
+   * answers.
+   */
   ask(worker: W, send: (id: number) => void): Promise<SavedSnapshot> {
     const id = this.#idNext++;
     return new Promise((resolve, reject) => {
@@ -30,7 +33,7 @@ export class SnapshotRequests<W> {
     else pending?.reject(new Error(outcome.reason));
   }
 
-  /** Call this when a worker has ended. */
+  /** Call this function when a worker has ended. */
   dropOf(worker: W): void {
     for (const [id, pending] of this.#pending) {
       if (pending.worker !== worker) continue;

@@ -67,7 +67,8 @@ export class SupervisorLink implements ChargeChannel {
 
   async #answerSnapshot(id: number): Promise<void> {
     try {
-      // Only a worker that answers is asked, and such a worker has already offered its function.
+      // The supervisor only asks a worker that answers, and that worker has already offered its
+      // function.
       const saved = await this.#saveSnapshot?.();
       if (saved !== undefined) this.#send({ snapshot: { id, saved } });
     } catch (error) {

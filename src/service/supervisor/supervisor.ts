@@ -1,6 +1,6 @@
 /**
- * The supervisor: runs the workers on one port, restarts one that dies, forwards charges between them,
- * and stops them together.
+ * The supervisor. It runs the workers on one port, restarts a worker that dies, forwards charges
+ * between workers, and stops all workers together.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -18,7 +18,7 @@ import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-me
 
 const RESTARTS = { firstMs: 100, maxMs: 5_000, healthyMs: 10_000 };
 
-/** Skips a worker that is exiting. */
+/** Sends a message, unless the worker is exiting. */
 function sendTo(worker: Worker, message: FromSupervisor): void {
   if (worker.isConnected()) worker.send(message, ignoreFailure);
 }
@@ -29,7 +29,9 @@ export interface SupervisorOptions {
   readonly stopMsMax: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Resolves when the service's feed fails; forwarded to every worker. */
+  /**
+   * Resolves when the service's feed fails. The supervisor forwards the failure to every worker.
+   */
   readonly feedFailure?: Promise<FeedFailure>;
   /** The channel to services on other machines. */
   readonly others?: ChargeChannel | undefined;
@@ -38,7 +40,10 @@ export interface SupervisorOptions {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers = new Set<Worker>();
-  /** Workers that have sent "hello": earlier messages to them would be lost. */
+  /**
+   * Workers that have sent "hello". A message that is sent to a worker before its "hello" would be
+   * lost.
+   */
   readonly #greeted = new Set<Worker>();
   readonly #answering = new Set<Worker>();
   readonly #handed = new HandedConnections();
@@ -54,13 +59,14 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** Runs the workers until the signal, then waits for all of them to exit. */
+  /** Runs the workers until the signal is aborted, then waits until all of them have exited. */
   async run(): Promise<void> {
     const { count, signal } = this.#options;
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
     });
-    // Standard input is for the feed: a worker that inherited it would prevent the pipe from closing.
+    // The feed reads standard input. If a worker inherited standard input, the pipe could not
+    // close.
     cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     void this.#options.feedFailure?.then((feedFailure) => {
       this.#feedFailure = feedFailure;
@@ -108,7 +114,7 @@ export class Supervisor {
     worker.on('exit', (code, signalName) => end({ code, signal: signalName }));
     worker.on('error', (err) => {
       log.error({ worker: worker.process.pid, err }, 'a worker has an error');
-      // The system has not started a process, for example for lack of memory, so no exit event will
+      // The system could not start a process, for example for lack of memory, so no exit event will
       // come.
       if (worker.process.pid === undefined) end({ err });
     });
@@ -126,8 +132,8 @@ export class Supervisor {
     try {
       this.#start();
     } catch (err) {
-      // The system cannot start a process, for example for lack of memory. The other workers answer
-      // meanwhile.
+      // The system cannot start a process, for example for lack of memory. Until the next attempt,
+      // the other workers answer.
       this.#options.log.error({ err }, 'a worker could not be started');
       this.#replace(0);
     }
@@ -138,7 +144,7 @@ export class Supervisor {
     const othersAnswer = this.#answering.size > 0;
     sendTo(worker, { welcome: { spent, othersAnswer, feedFailure: this.#feedFailure } });
     this.#greeted.add(worker);
-    // An earlier "stop" may have been sent before this worker listened.
+    // This worker may have missed an earlier "stop", because it was not ready for messages.
     if (this.#isStopping) sendTo(worker, 'stop');
   }
 
@@ -154,7 +160,7 @@ export class Supervisor {
     }
   }
 
-  /** Asks one of the workers to save a snapshot: all workers have the same state. */
+  /** Asks only one worker to save a snapshot, because all workers have the same state. */
   async saveSnapshot(): Promise<SavedSnapshot> {
     const [worker] = this.#answering;
     if (worker === undefined) throw new Error('no worker has a state yet: try again later');

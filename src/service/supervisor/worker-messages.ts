@@ -1,13 +1,13 @@
 /**
  * The messages between the supervisor and its workers:
  *
- *   worker -> supervisor   "hello"               it is ready for messages
- *   supervisor -> worker   { welcome }           its initial state
- *   worker -> supervisor   "answering"           it has a state to answer from
- *   both ways              { charges }           what was charged, for every other worker
- *   supervisor -> worker   { saveSnapshot }      the id of a request to save one
- *   worker -> supervisor   { snapshot }          its outcome
- *   supervisor -> worker   { feedFailure }       the feed has failed; also part of a later welcome
+ *   worker -> supervisor   "hello"               the worker is ready for messages
+ *   supervisor -> worker   { welcome }           the initial state of the worker
+ *   worker -> supervisor   "answering"           the worker has a state to answer from
+ *   both ways              { charges }           new charges, for every other worker
+ *   supervisor -> worker   { saveSnapshot }      a request to save a snapshot: its id
+ *   worker -> supervisor   { snapshot }          the outcome of that request
+ *   supervisor -> worker   { feedFailure }       the feed has failed; a later welcome contains it too
  *   supervisor -> worker   "stop"
  */
 
@@ -16,9 +16,15 @@ import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
 
 export interface WorkerStart {
-  /** The weight that each key has spent: a worker that replaces another must not refill the budgets. */
+  /**
+   * The weight that each key has spent. With these charges, a worker that replaces another worker
+   * does not refill the budgets.
+   */
   readonly spent: readonly Charge[];
-  /** True if others answer already: this one then listens only when it can answer too. */
+  /**
+   * True if other workers answer already. This worker then listens only when it has a state to
+   * answer from.
+   */
   readonly othersAnswer: boolean;
   readonly feedFailure?: FeedFailure | undefined;
 }
@@ -29,13 +35,16 @@ export type FromWorker =
   | { readonly charges: readonly Charge[] }
   | { readonly snapshot: SnapshotOutcome };
 
-/** The outcome of a request by its id: the snapshot, or why it was not saved. */
+/**
+ * The outcome of a request for a snapshot, with the id of the request: the saved snapshot, or the
+ * reason why it was not saved.
+ */
 export type SnapshotOutcome = { readonly id: number } & (
   | { readonly saved: SavedSnapshot }
   | { readonly reason: string }
 );
 
-/** "stop" is a message, since a second signal would end a worker at once. */
+/** "stop" is a message and not a signal, because a second signal would end a worker at once. */
 export type FromSupervisor =
   | 'stop'
   | { readonly welcome: WorkerStart }
@@ -44,7 +53,7 @@ export type FromSupervisor =
   | { readonly saveSnapshot: number };
 
 /**
- * The callback of a send to a process that may just have exited: without a callback, a failed send is
- * an error event, which ends the sender too.
+ * The callback of a send to a process that may have exited already. Without a callback, a failed
+ * send causes an error event, which would end the sender too.
  */
 export function ignoreFailure(): void {}

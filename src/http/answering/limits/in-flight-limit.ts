@@ -21,7 +21,9 @@ export class InFlightLimit {
     this.#options = options;
   }
 
-  /** The refusal of one more request of the key; undefined if the request may start. */
+  /**
+   * Returns the refusal of one more request of the key; returns undefined if the request may start.
+   */
   findShortage(keyId: string): RequestError | undefined {
     const { what, countMax, keyCountMax } = this.#options;
     if (this.#countByKey.of(keyId) >= keyCountMax) {

@@ -1,6 +1,7 @@
 /**
- * Long questions and messages. A long question is read only if the key has at least the weight of the
- * question's length left. Reading is charged, whether the question is answered or refused.
+ * Charges long questions and messages by their length. A long question is read only if the rest of
+ * the key's budget covers the weight of the question's length. Reading is charged, whether the
+ * question is answered or refused.
  */
 
 import type { Admission } from '../../../access/admission.ts';
@@ -18,28 +19,37 @@ export class LengthWeights {
     this.#admission = admission;
   }
 
-  /** The refusal if the budget does not allow reading a question of this length. Short questions are always read. */
+  /**
+   * Returns the refusal if the budget does not allow reading a question of this length. Short
+   * questions are always read.
+   */
   findSpentBudget(key: Key, length: number): RequestError | undefined {
     if (!isLengthy(length)) return undefined;
     const weight = Math.max(clearinghouseState.weight, weighLength(length));
     return this.#admission.findSpentBudget(key, weight);
   }
 
-  /** The refusal if the key cannot afford a question that was read. Then only the reading is charged. */
+  /**
+   * Returns the refusal if the key cannot afford a question that was read. Only the reading is then
+   * charged.
+   */
   findShortage(key: Key, weight: number, length: number): RequestError | undefined {
     const isShort = this.#admission.findShortage(key, weight)?.code === 'rate_limited';
     if (!isShort) return undefined;
     this.#admission.charge(key, weighLength(length));
-    // The retry time now includes the charge for the reading.
+    // This second check gives a retry time that includes the charge for the reading.
     return this.#admission.findShortage(key, weight);
   }
 
-  /** Charges the weight of the reading, less the weight that was already charged for the answer or the refusal. */
+  /**
+   * Charges the weight of the reading, less the weight that was already charged for the answer or
+   * the refusal.
+   */
   chargeRest(reply: Reply, key: Key, charged: number, length: number): Reply {
     const { refusal, allowance } = reply;
     const rest = weighLength(length) - charged;
     const isFree = refusal !== undefined && isOurs(refusal);
-    // Without an allowance the key has no budget, or was revoked during the work.
+    // Without an allowance, the key has no budget, or the key was revoked during the work.
     if (rest <= 0 || isFree || allowance === undefined) return reply;
     reply.allowance = this.#admission.chargeWhatIsLeft(key, rest);
     return reply;

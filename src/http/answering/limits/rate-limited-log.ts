@@ -1,8 +1,8 @@
-/** A rate limit for log lines that clients can cause, so that clients cannot fill the disk. */
+/** Limits the rate of log lines that clients can cause, so that clients cannot fill the disk. */
 
 import type { Logger } from 'pino';
 
-/** Maximum number of lines in LINES_MS; further lines are only counted. */
+/** Maximum number of lines in LINES_MS. Further lines are not written, only counted. */
 const LINES_MAX = 30;
 const LINES_MS = 60_000;
 
@@ -15,7 +15,10 @@ export class RateLimitedLog {
     this.#log = log;
   }
 
-  /** If lines were left out, the next line that is written has their number as `leftOut`. */
+  /**
+   * Writes a line within the limit. If earlier lines were left out, the first line of a new
+   * interval contains their number as `leftOut`.
+   */
   write(level: 'info' | 'error', entry: object, message: string): void {
     const nowMs = performance.now();
     const leftOut = Math.max(0, this.#lines - LINES_MAX);

@@ -1,7 +1,8 @@
 /**
- * A rate limit for refusals that no budget pays for. A client that asks again immediately after each
- * refusal would otherwise take as much of a worker's time as a client that is answered. So each key gets a
- * number of refusals in an interval; further refusals, and their connections, wait for the next interval.
+ * Limits the rate of refusals that no budget pays for. Without this limit, a client that asks again
+ * immediately after each refusal would take as much of a worker's time as a client that is
+ * answered. Each key gets a number of refusals in an interval. Further refusals, and their
+ * connections, wait for the next interval.
  */
 
 import type { Allowance } from '../../../access/budgets.ts';
@@ -11,21 +12,28 @@ import type { Cancellation } from '../cancellation.ts';
 import { RoundRobin } from './round-robin.ts';
 
 const INTERVAL_MS = 20;
-/** Refusals of a key in an interval: 500 a second. A client that obeys Retry-After needs fewer. */
+/**
+ * Maximum number of refusals of a key in an interval, which is 500 a second. A client that obeys
+ * Retry-After needs fewer.
+ */
 const INTERVAL_REFUSALS_MAX = 10;
-/** A refusal that closes the connection costs as much as five others. Example: a body over the limit. */
+/**
+ * A refusal that closes the connection, such as the refusal of a body over the limit, counts as
+ * this many refusals.
+ */
 const LAST_COUNTS = 5;
 
-/** A refusal with one of these codes is free if the exchange was not asked. */
+/** After a wait, a refusal with one of these codes is free if the exchange was not asked. */
 const FOLLOWER_CODES: ReadonlySet<RequestErrorCode> = new Set<RequestErrorCode>([
   'not_ready',
   'upstream_failed',
 ]);
 
 /**
- * Whether the key caused a refusal without paying for the refusal: either the key's budget is spent, or the
- * key's share of the budget for the exchange is spent. The second case is only known after a wait (`isLate`).
- * Refusals because the service starts or is overloaded are not limited, since no key caused them.
+ * Returns true if the key caused a refusal without paying for it: the key's budget is spent, or the
+ * key's share of the budget for the exchange is spent. The second case is only known after a wait
+ * (`isLate`). Refusals because the service starts or is overloaded are not limited, because no key
+ * caused them.
  */
 export function isUnpaid(
   { refusal, allowance }: Pick<Reply, 'refusal' | 'allowance'>,
@@ -37,17 +45,22 @@ export function isUnpaid(
   return refusal.status < 500 && allowance?.remaining === 0;
 }
 
-/** A handled frame of a push connection that asked no question, or whose question was refused. */
+/**
+ * A handled frame of a push connection. The frame asked no question, or its question was refused.
+ */
 export interface HandledFrame {
-  /** Undefined if the frame was not refused: a ping, for example. */
+  /** Undefined if the frame was not refused. Example: a ping. */
   readonly refusal?: RequestError;
-  /** What is left of the key's budget. */
+  /** The rest of the key's budget. */
   readonly allowance: Allowance | undefined;
-  /** Whether the refusal came after a wait. */
+  /** True if the refusal came after a wait. */
   readonly isLate?: boolean;
 }
 
-/** The same for a frame. Some frames are not refused although the budget is spent. */
+/**
+ * Returns true if the key did not pay for the frame. Some frames are not refused although the
+ * budget is spent.
+ */
 export function isFrameUnpaid({ refusal, allowance, isLate = false }: HandledFrame): boolean {
   if (refusal === undefined) return allowance?.remaining === 0;
   return isUnpaid({ refusal, allowance }, isLate);
@@ -55,7 +68,7 @@ export function isFrameUnpaid({ refusal, allowance, isLate = false }: HandledFra
 
 interface WaitingRefusal {
   readonly keyId: string;
-  /** A refusal that closes the connection counts as several. */
+  /** The number of refusals that this refusal counts as: several if it closes the connection. */
   readonly count: number;
   send(): void;
 }
@@ -66,13 +79,19 @@ export class RefusalRateLimit {
   readonly #waiting = new RoundRobin<WaitingRefusal>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Returns the reply immediately, or a promise of the reply if the key has reached the limit of this interval. */
+  /**
+   * Returns the reply immediately. If the key has reached the limit of this interval, returns a
+   * promise of the reply instead.
+   */
   pass(reply: Reply, keyId: string, cancellation: Cancellation): Reply | Promise<Reply> {
     const turn = this.waitForTurn(keyId, cancellation, reply.isLast ? LAST_COUNTS : 1);
     return turn === undefined ? reply : turn.then(() => reply);
   }
 
-  /** Undefined if the key may be refused now, otherwise a promise that resolves when it may. */
+  /**
+   * Returns undefined if the key may be refused now; otherwise returns a promise that resolves when
+   * the key may be refused.
+   */
   waitForTurn(keyId: string, cancellation: Cancellation, count = 1): Promise<void> | undefined {
     if (cancellation.refusal !== undefined || this.#tryCount(keyId, count)) return undefined;
     return new Promise((resolve) => {
@@ -90,7 +109,9 @@ export class RefusalRateLimit {
     });
   }
 
-  /** Counts a refusal of the key. Returns false if the key has reached the limit of this interval. */
+  /**
+   * Counts a refusal of the key. Returns false if the key has reached the limit of this interval.
+   */
   #tryCount(keyId: string, count: number): boolean {
     const counted = this.#counts.get(keyId) ?? 0;
     if (counted + count > INTERVAL_REFUSALS_MAX) return false;

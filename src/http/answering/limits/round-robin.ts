@@ -1,6 +1,6 @@
 /**
- * A round-robin queue: keys take turns, so a key that asks much does not delay the other keys. The items of
- * one key are taken in the order in which they were added.
+ * A round-robin queue. Keys take turns, so a key with many items does not delay the other keys. The
+ * items of one key are taken in the order in which they were added.
  */
 
 interface OfKey {
@@ -9,8 +9,9 @@ interface OfKey {
 
 export class RoundRobin<T extends OfKey> {
   /**
-   * The first key has the next turn. Keys without items are deleted. The items of a key are in a Set, because a
-   * client that is gone deletes its items from anywhere in a queue of thousands.
+   * The items of each key. The first key has the next turn. Keys without items are deleted. The
+   * items of a key are in a Set, because a client that is gone deletes its items from any place in
+   * a queue of thousands.
    */
   readonly #byKey = new Map<string, Set<T>>();
 
@@ -25,8 +26,8 @@ export class RoundRobin<T extends OfKey> {
   }
 
   /**
-   * Takes the next item of the next key, and moves that key to the end of the queue. Skips keys whose next item
-   * `mayCome` rejects; undefined if no item is left.
+   * Takes the next item of the next key, and moves this key to the end of the queue. Skips keys
+   * whose next item `mayCome` rejects. Returns undefined if no item is left.
    */
   take(mayCome: (keyId: string, item: T) => boolean = () => true): T | undefined {
     for (const [keyId, items] of this.#byKey) {

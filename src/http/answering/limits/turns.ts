@@ -1,20 +1,25 @@
 /**
- * The order of work in a turn of the event loop: requests that have been read are answered before a
- * slice of longer work is done. Otherwise the slice would come first, since it was asked for earlier.
+ * Orders the work in a turn of the event loop: requests that have been read are answered before a
+ * slice of longer work is done. Without this order, the slice would be done first, because it was
+ * scheduled earlier.
  */
 
 /**
- * The pause that longer work makes if other requests came meanwhile. Without it the process would never
- * sleep, and the system would let others run for milliseconds before it answers the next request.
+ * The pause of longer work after a turn in which other requests were answered. Without this pause,
+ * the process would never sleep. The system would then run other processes for milliseconds before
+ * this process answers the next request.
  */
 const PAUSE_MS = 1;
 
 export class Turns {
-  /** In how many turns requests were answered; questions that are answered later do not count. */
+  /**
+   * The number of turns in which requests were answered. Questions that are answered in a later
+   * turn do not count.
+   */
   answeredCount = 0;
   #answerRead: () => void = () => undefined;
 
-  /** Sets what answers the requests that have been read. */
+  /** Sets the function that answers the requests that have been read. */
   answerFirst(answerRead: () => void): void {
     this.#answerRead = answerRead;
   }
