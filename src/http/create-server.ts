@@ -23,17 +23,18 @@ export interface ServerParts {
   readonly answers: Answers;
   readonly push: Push;
   readonly counters: Counters;
-  /** Asks the follower to read accounts; undefined without a follower. */
+  /** The client that has the follower's last report; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
-  /** The last report about the disk of the data folder; undefined without a data folder. */
+  /** Returns the last report about the disk of the data folder; undefined without a data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly log: Logger;
   readonly settings: HttpSettings;
 }
 
 /**
- * From Node 24.9 on, a server chooses which requests are upgraded; Node serves the others as ordinary requests.
- * Earlier versions ignore this option and emit `upgrade` for every Upgrade header (upgrades-and-errors.ts).
+ * The option of Node 24.9 and later with which a server chooses the requests to upgrade. Node
+ * serves the other requests as ordinary requests. Earlier versions ignore this option and emit
+ * `upgrade` for every Upgrade header (upgrades-and-errors.ts).
  */
 interface UpgradeOptions {
   readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean;
@@ -46,7 +47,7 @@ function serverOptions(settings: ServerParts['settings']): ServerOptions & Upgra
     requestTimeout: settings.requestTimeout,
     keepAliveTimeout: settings.idleTimeout,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-    // We refuse a request without a Host ourselves, because Node's error has no body.
+    // A request without a Host is refused by our own code, because Node's error has no body.
     requireHostHeader: false,
     shouldUpgradeCallback: offersPush,
   };
@@ -66,7 +67,8 @@ export function createInfoServer(parts: ServerParts): InfoServer {
     lane: settings.noFastLane ? undefined : { ...parts, unfinished },
     unfinished,
   });
-  // Unlimited, because Node drops headers over the limit silently. headerBytesMax limits their total length.
+  // The number of headers is unlimited, because Node drops headers over the limit silently.
+  // headerBytesMax limits the total length of the headers.
   server.http.maxHeadersCount = 0;
   server.http.timeout = stalledMsMax(settings);
   server.http.on('checkContinue', listener);
@@ -82,7 +84,8 @@ function handleUpgradesAndErrors(server: InfoServer, parts: ServerParts): void {
   server.http.on('clientError', (error, stream) => {
     upgradesAndErrors.sendClientError(error, asRequestStream(stream));
   });
-  // Newer versions of Node pass a wrapper around the request's stream, so we take the stream from the request.
+  // Newer versions of Node pass a wrapper around the request's stream, so the stream is taken from
+  // the request.
   server.http.on('upgrade', (request, _stream, head) => {
     upgradesAndErrors.upgrade(request, asRequestStream(request.socket), head);
   });

@@ -1,20 +1,40 @@
-/** Limits of requests and push connections. They are constants, because no operator could choose better values. */
+/**
+ * The limits of requests and push connections. They are constants, because no operator could choose
+ * better values.
+ */
 
-/** The longest valid question asks about 1,000 accounts, and is shorter. */
+/** The longest valid question, which asks about 1,000 accounts, is shorter than this limit. */
 const BODY_BYTES_MAX = 65_536;
-/** For the request line and all headers. Clients and proxies send less. Node's default is the same. */
+/**
+ * The limit of the request line and all headers together. Clients and proxies send less. Node's
+ * default is the same.
+ */
 const HEADER_BYTES_MAX = 16_384;
-/** A client sends all headers at once. Only an attack, or a broken network, takes longer. */
+/**
+ * The deadline for the headers. A client sends all headers at once. Only an attack, or a broken
+ * network, takes longer.
+ */
 const HEADER_TIMEOUT_MS = 10_000;
-/** For a whole request, or a message on a push connection. The longest request takes less on any usable network. */
+/**
+ * The deadline for a whole request, or for a message on a push connection. The longest request
+ * takes less time on any usable network.
+ */
 const REQUEST_TIMEOUT_MS = 15_000;
-/** A push client that reads has fewer unread bytes. The longest answers fit as well. */
+/**
+ * A push client that reads has fewer unread bytes. The longest answers are also below this limit.
+ */
 const PUSH_BACKLOG_BYTES_MAX = 4_194_304;
-/** A working push client reads its data, and answers a ping, much sooner. */
+/** A working push client reads its data, and answers a ping, in a much shorter time. */
 const PUSH_STALL_TIMEOUT_MS = 20_000;
-/** A page subscribes to a few accounts. One connection may use the share of all connections of its key. */
+/**
+ * A page subscribes to a few accounts. One connection may use the share of all connections of its
+ * key.
+ */
 const PUSH_SUBSCRIPTIONS_PER_CONNECTION = 10;
-/** Every answer takes less. With a feed, a service still stops within the 30 s that orchestrators wait. */
+/**
+ * Every answer takes less time. With a feed, a service still stops within the 30 s that
+ * orchestrators wait.
+ */
 const STOP_TIMEOUT_MS = 10_000;
 
 export interface HttpLimits {
@@ -28,11 +48,14 @@ export interface HttpLimits {
   readonly requestTimeout: number;
   /** A push connection with more unread bytes is closed. */
   readonly pushBacklogMax: number;
-  /** How long a push connection may leave data unread, or a ping unanswered. */
+  /** How long a push client may leave data unread, or a ping unanswered. */
   readonly pushStallTimeout: number;
-  /** A key may have this many subscriptions for each connection that it may have. */
+  /** The number of subscriptions of a key for each connection that the key may have. */
   readonly pushSubscriptionsPerConnection: number;
-  /** How long requests in flight may take to finish when the service stops. A feed has the same time to end. */
+  /**
+   * How long requests in flight may take to finish when the service stops. A feed has the same time
+   * to end.
+   */
   readonly stopTimeout: number;
 }
 

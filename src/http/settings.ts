@@ -1,4 +1,4 @@
-/** The settings of answering: requests, connections and push. */
+/** The settings for requests, connections and push. */
 
 import type { Declarations, SettingValues } from '../config/setting.ts';
 import { count, explorerUrl, milliseconds, switchType } from '../config/value-types.ts';

@@ -16,7 +16,7 @@ const NOTHING_READ = new RequestError(
 export interface ReadinessParts {
   readonly live: LiveState;
   readonly load: Load;
-  /** The client that asks the follower to read accounts; undefined without a follower. */
+  /** The client that has the follower's last report; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
   readonly settings: Pick<HttpSettings, 'refuseStale' | 'overloadDelay'>;
 }

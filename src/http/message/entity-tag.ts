@@ -1,7 +1,7 @@
 /**
- * The entity tag of an answer: the ledger, the type of the question, and the height since which the
- * answer has been the same. The tag is known before the answer is computed. The tag is weak, because answers
- * with different ledger positions share it.
+ * Creates the entity tags of answers. A tag contains the ledger, the type of the question, and the
+ * height since which the answer has been the same. The tag is known before the answer is computed.
+ * The tag is weak, because answers with different ledger positions share the tag.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -13,21 +13,29 @@ export function entityTag({ ledgerId }: StateView, type: string, changedAt: numb
   return last.tag;
 }
 
-/** A cache of one tag. When prices move, most accounts have changed with the newest block, and share this tag. */
+/**
+ * A cache of one tag. When prices move, the newest block changes most accounts, so their answers
+ * share this tag.
+ */
 let last = { ledgerId: '', type: '', changedAt: -1, tag: '' };
 
-/** The tag of an answer about the past. The tag is strong, because the answer never changes. */
+/**
+ * Returns the tag of an answer about the past. The tag is strong, because the answer never changes.
+ */
 export function pastTag(ledgerId: string, type: string, height: number): string {
   return `"${ledgerId}-${type}-at-${height}"`;
 }
 
 /**
- * Maximum number of tags of one If-None-Match header that are compared. A client usually has one tag of an answer.
- * Comparing thousands of tags would take longer than computing the answer.
+ * Maximum number of tags of one If-None-Match header that are compared. A client usually has one
+ * tag for an answer. Comparing thousands of tags would take longer than computing the answer.
  */
 const TAGS_MAX = 32;
 
-/** Whether the tag is among the first TAGS_MAX of an If-None-Match header, by weak comparison. */
+/**
+ * Returns true if the tag is among the first TAGS_MAX tags of an If-None-Match header. The
+ * comparison is weak.
+ */
 export function namesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   if (header === tag || header === '*') return true;

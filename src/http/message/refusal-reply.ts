@@ -1,4 +1,4 @@
-/** Replies that refuse a request, and the reply to a CORS preflight. */
+/** Creates replies that refuse a request, and the reply to a CORS preflight. */
 
 import { RequestError } from '../../info/request-error.ts';
 import { Reply } from './reply.ts';
@@ -9,7 +9,10 @@ export const MALFORMED_REQUEST = new RequestError(
   'request: expected a well-formed HTTP/1.1 request',
 );
 
-/** Whether the reason is our own limit or failure, and not a minimum height that the client asked for. */
+/**
+ * Returns true if the reason for a refusal is our own limit or failure, and not a minimum height
+ * that the client asked for.
+ */
 export function isOurs({ status, field }: RequestError): boolean {
   return (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
 }
@@ -21,7 +24,10 @@ export function refusalReply(refusal: RequestError, type?: string): Reply {
   return reply;
 }
 
-/** The reply to bytes that are not a valid request. The connection is closed after this reply. */
+/**
+ * Creates the reply to bytes that are not a valid request. The connection is closed after this
+ * reply.
+ */
 export function replyToBadBytes(refusal: RequestError, allow?: string): Reply {
   const reply = refusalReply(refusal);
   reply.allow = allow;
@@ -29,7 +35,7 @@ export function replyToBadBytes(refusal: RequestError, allow?: string): Reply {
   return reply;
 }
 
-/** The reply to OPTIONS: the methods that the route accepts. */
+/** Creates the reply to OPTIONS, with the methods that the route accepts. */
 export function replyToPreflight({ allow }: Pick<Reply, 'allow'>): Reply {
   const reply = new Reply(204);
   reply.allow = allow;

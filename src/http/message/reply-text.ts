@@ -1,4 +1,7 @@
-/** Renders a reply as the bytes of an HTTP/1.1 response: the same bytes as Node's server (node/send-response.ts). */
+/**
+ * Renders a reply as the bytes of an HTTP/1.1 response. The bytes are the same as from Node's
+ * server (node/send-response.ts).
+ */
 
 import { STATUS_CODES } from 'node:http';
 import { AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
@@ -15,21 +18,33 @@ import {
 } from './reply.ts';
 
 export interface RenderOptions {
-  /** The response to HEAD: only the head, with the Content-Length of the body. */
+  /**
+   * True for the response to HEAD. It consists only of the head, with the Content-Length of the
+   * body.
+   */
   readonly isHead?: boolean;
-  /** The connection is closed after the response. Default: the reply's `isLast`. */
+  /** True if the connection is closed after the response. The default is the reply's `isLast`. */
   readonly isLast?: boolean;
 }
 
 export class ReplyText implements HeaderSink {
   readonly #keepAlive: string;
   readonly #out = new AnswerWriter();
-  /** By status: the status line and the first headers, which are the same in all responses. */
+  /**
+   * The status line and the first headers of each status. They are the same in all responses with
+   * the status.
+   */
   readonly #starts = new Map<number, FixedText>();
   readonly #csvStarts = new Map<number, FixedText>();
-  /** A cache of the header lines of the newest ledger position, which changes only when a block is applied. */
+  /**
+   * A cache of the header lines of the newest ledger position. The position changes only when a
+   * block is applied.
+   */
   #position = { height: -1, time: -1, text: fixedText('') };
-  /** The end of the head, with keep-alive and without. Cached for a second, because of the Date header. */
+  /**
+   * The end of the head, with keep-alive and without. The end is cached for a second, because it
+   * contains the Date header.
+   */
   #end = { second: -1, keepAlive: fixedText(''), close: fixedText('') };
 
   constructor(idleTimeoutMs: number) {
@@ -37,7 +52,10 @@ export class ReplyText implements HeaderSink {
     this.#keepAlive = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}`;
   }
 
-  /** The response as latin1 text, one character per byte. If the body is a Buffer, the text is only the head. */
+  /**
+   * Returns the response as latin1 text, with one character per byte. If the body is a Buffer, the
+   * text is only the head.
+   */
   format(reply: Reply, { isHead = false, isLast = reply.isLast }: RenderOptions = {}): string {
     const { body } = reply;
     if (Buffer.isBuffer(body)) return this.#writeHead(reply, body.length, isLast).toString();
@@ -104,7 +122,10 @@ export class ReplyText implements HeaderSink {
   }
 }
 
-/** The UTF-8 bytes of a text as latin1 text. Most texts are ASCII, and stay as they are. */
+/**
+ * Returns the UTF-8 bytes of a text as latin1 text. Most texts are ASCII, and are returned
+ * unchanged.
+ */
 function toByteText(text: string): string {
   if (Buffer.byteLength(text) === text.length) return text;
   return Buffer.from(text).toString('latin1');

@@ -1,56 +1,67 @@
 /**
- * The reply to a request, as data that transports render. Only this file decides which headers a reply has,
- * and in which order.
+ * The reply to a request, as data that transports render. Only this file decides which headers a
+ * reply has, and in which order.
  */
 
 import type { Allowance } from '../../access/budgets.ts';
 import type { RequestError } from '../../info/request-error.ts';
 import { type AnswerWriter, type FixedText, fixedText } from '../../info/writing/answer-writer.ts';
 
-/** The type that is counted for requests that were refused before their type was known. */
+/** The type under which refused requests are counted if their type is unknown. */
 export const NO_TYPE = 'none';
 
 /** A body in a cache. The body is valid until the next lookup in the same cache. */
 export interface CachedBody {
   readonly length: number;
   toString(): string;
-  /** The head of the response and the body, as one text. */
+  /** Returns the head of the response and the body as one text. */
   textAfter(head: AnswerWriter): string;
 }
 
 /**
- * Every reply has all members, so that all replies have the same hidden class. With different classes,
- * a refusal took longer to build than an answer.
+ * A reply. Every reply has all members, so that all replies have the same hidden class. With
+ * different classes, building a refusal took longer than building an answer.
  */
 export class Reply {
   readonly status: number;
   /** The type of the question, for the metrics. */
   readonly type: string;
-  /** A Buffer if the body is long. */
+  /** The body; a Buffer if the body is long. */
   body: string | CachedBody | Buffer = '';
-  /** Call this once for a long body, when the body was sent or will never be sent (LongAnswer.release). */
+  /**
+   * Releases a long body (LongAnswer.release). Call this function once, when the body was sent or
+   * will never be sent.
+   */
   releaseBody: ((isFree: boolean) => void) | undefined = undefined;
-  /** Why the request was refused; undefined if it was not. */
+  /** The reason why the request was refused; undefined if the request was not refused. */
   refusal: RequestError | undefined = undefined;
-  /** The ledger position of the reply; -1 if it has none. */
+  /** The ledger position of the reply; -1 if the reply has no ledger position. */
   height = -1;
   time = -1;
-  /** On a partial ledger, when the oldest account of the answer was read; -1 if the answer is not about accounts. */
+  /**
+   * On a partial ledger, the time at which the oldest account of the answer was read; -1 if the
+   * answer is not about accounts.
+   */
   accountTime = -1;
-  /** The answer has an account as the exchange answered it. The reply then has no ledger position. */
+  /**
+   * True if the answer contains an account as the exchange answered it. The reply then has no
+   * ledger position.
+   */
   isFromUpstream = false;
-  /** What is left of the key's budget. */
+  /** The rest of the key's budget; undefined if the key has no budget. */
   allowance: Allowance | undefined = undefined;
-  /** The reply answers a GET or HEAD, which caches may store. */
+  /** True if the reply answers a GET or HEAD. Caches may store this reply. */
   isPolled = false;
   tag: string | undefined = undefined;
-  /** The answer is about the past, so the same request will always get the same reply. */
+  /**
+   * True if the answer is about the past, so that the same request will always get the same reply.
+   */
   isFixed = false;
-  /** The body is CSV instead of JSON. */
+  /** True if the body is CSV instead of JSON. */
   isCsv = false;
-  /** The methods that the route takes; undefined if the reply does not list them. */
+  /** The methods that the route accepts; undefined if the reply does not list them. */
   allow: string | undefined = undefined;
-  /** The connection is closed after this reply. */
+  /** True if the connection is closed after this reply. */
   isLast = false;
 
   constructor(status: number, type = NO_TYPE) {
@@ -59,12 +70,12 @@ export class Reply {
   }
 }
 
-/** 204 and 304 have neither a body nor a length. */
+/** Returns false for 204 and 304, which have neither a body nor a length. */
 export function hasBody({ status }: Reply): boolean {
   return status !== 204 && status !== 304;
 }
 
-/** The name of a header, and the bytes between the previous line and its value. */
+/** The name of a header, and the bytes between the previous line and the value of the header. */
 export interface HeaderName {
   readonly name: string;
   readonly line: FixedText;
@@ -78,7 +89,7 @@ function headerName(name: string): HeaderName {
 export interface HeaderSink {
   putNumber(header: HeaderName, value: number): void;
   putText(header: HeaderName, value: string): void;
-  /** The two headers of a ledger position. */
+  /** Receives the two headers of a ledger position. */
   putPosition(height: number, time: number): void;
 }
 
@@ -109,7 +120,7 @@ const CORS_HEADERS = {
   'Access-Control-Expose-Headers': EXPOSED_HEADERS.join(', '),
 };
 
-/** The headers that every response begins with. */
+/** The headers at the start of every response that has a JSON body. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'Content-Type': 'application/json',
   ...CORS_HEADERS,
@@ -120,19 +131,22 @@ const CSV_HEADERS: Readonly<Record<string, string>> = {
   ...CORS_HEADERS,
 };
 
-/** A preflight has no body, and so no Content-Type. */
+/**
+ * Returns the headers at the start of a response. The reply to a preflight has no body, so it has
+ * no Content-Type.
+ */
 export function firstHeaders({ status, isCsv }: Reply): Readonly<Record<string, string>> {
   if (status === 204) return CORS_HEADERS;
   return isCsv ? CSV_HEADERS : COMMON_HEADERS;
 }
 
-/** The Retry-After of a 503 whose duration is unknown. */
+/** The Retry-After of a 503 for which no other time is known. */
 const RETRY_AFTER_SECONDS = 1;
 const PREFLIGHT_SECONDS = 86_400;
-/** One year: caches ignore longer times. */
+/** The lifetime is one year, because caches ignore longer times. */
 const FOR_EVER = 'private, max-age=31536000, immutable';
 
-/** Writes all headers after the common ones, except Date, Connection and Keep-Alive. */
+/** Writes all headers after the first headers, except Date, Connection and Keep-Alive. */
 export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void {
   if (hasBody(reply)) sink.putNumber(CONTENT_LENGTH, length);
   if (reply.allow !== undefined) putAllow(reply, reply.allow, sink);
@@ -146,7 +160,8 @@ export function putHeaders(reply: Reply, length: number, sink: HeaderSink): void
   }
   if (reply.allowance !== undefined) putAllowance(reply.allowance, sink);
   if (reply.tag !== undefined) {
-    // Private, because the URL contains a key. An answer about the present has to be revalidated each time.
+    // The answer is private, because the URL contains a key. An answer about the present has to be
+    // revalidated each time.
     sink.putText(CACHE_CONTROL, reply.isFixed ? FOR_EVER : 'private, no-cache');
     sink.putText(TAG, reply.tag);
   } else if (reply.isPolled) {
@@ -168,7 +183,10 @@ function putAllow({ status }: Reply, allow: string, sink: HeaderSink): void {
   sink.putNumber(PREFLIGHT_AGE, PREFLIGHT_SECONDS);
 }
 
-/** When a client may try again; undefined if that is unknown. */
+/**
+ * Returns the number of seconds after which a client may try again; returns undefined if this time
+ * is unknown.
+ */
 export function retryAfterOf({ status, retryAfterSeconds }: RequestError): number | undefined {
   return retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
 }

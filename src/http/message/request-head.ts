@@ -1,6 +1,6 @@
 /**
- * The parsed head of a request. Parsing depends neither on time nor on state, so a transport may reuse the
- * result for a client that sends the same head again.
+ * Parses the head of a request. Parsing depends neither on time nor on state, so a transport may
+ * reuse the result for a client that sends the same head again.
  */
 
 import { hashSecret } from '../../access/keys.ts';
@@ -14,36 +14,48 @@ import {
   refuseMethod,
 } from './router.ts';
 
-/** Headers by name in lower case. The values of repeated headers are joined, or a list. */
+/** The headers by name in lower case. The values of a repeated header are joined, or are a list. */
 type HeaderTable = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface RawHead {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderTable;
-  /** The client sends its body only after a 100 Continue. */
+  /** True if the client sends its body only after a 100 Continue. */
   readonly expectsContinue?: boolean;
 }
 
 export interface RequestHead {
   readonly method: string;
-  /** Undefined if there is no such path. */
+  /** Undefined if no route has this path. */
   readonly route: Route | undefined;
-  /** The methods that the route takes. */
+  /** The methods that the route accepts. */
   readonly allow: string;
   /** "" if the route needs no key, or if the request has no key. */
   readonly secretHash: string;
-  /** Set if the path or the method is wrong. This refusal comes before that of an unknown key. */
+  /**
+   * Set if the path or the method is wrong. This refusal takes precedence over the refusal of an
+   * unknown key.
+   */
   readonly routeRefusal: RequestError | undefined;
-  /** Set if the rest of the head has a fault. The refusal of an unknown key comes before this one. */
+  /**
+   * Set if the rest of the head has a fault. The refusal of an unknown key takes precedence over
+   * this refusal.
+   */
   readonly headRefusal: RequestError | undefined;
-  /** Set if the minimum height or the maximum age is invalid. The refusal of an invalid question comes first. */
+  /**
+   * Set if the minimum height or the maximum age is invalid. The refusal of an invalid question
+   * takes precedence over this refusal.
+   */
   readonly freshnessRefusal: RequestError | undefined;
   readonly minHeight: number;
-  /** The maximum age of accounts in milliseconds; undefined if the request has none. */
+  /**
+   * The maximum age of accounts in milliseconds; undefined if the request does not set a maximum
+   * age.
+   */
   readonly accountAgeMsMax: number | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** The client prefers CSV, for answers that exist as CSV. */
+  /** True if the client prefers CSV, for answers that exist as CSV. */
   readonly wantsCsv: boolean;
 }
 
@@ -51,8 +63,8 @@ export const MIN_HEIGHT_HEADER = 'Ledger-Min-Height';
 const ACCOUNT_AGE_HEADER = 'Account-Max-Age';
 
 /**
- * Number of bytes over the limit that are read and discarded before a body is refused. A client that reads only
- * after it has sent everything can then read the refusal.
+ * The number of bytes over the limit that are read and discarded before a body is refused. A client
+ * that reads only after it has sent everything can then read the refusal.
  */
 export const DISCARDED_BYTES_MAX = 1 << 20;
 
@@ -98,7 +110,10 @@ function findRouteFault(
   return allow.split(', ').includes(method) ? undefined : refuseMethod(method, allow);
 }
 
-/** Whether the first media type that an Accept header names is CSV; a quality of 0 means "not this". */
+/**
+ * Returns true if the first media type in an Accept header is CSV. A quality of 0 means that the
+ * client does not accept the type.
+ */
 function wantsCsv(accept = ''): boolean {
   const [first] = accept.split(',', 1);
   return /^\s*text\/csv\s*(?:;|$)/i.test(first) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(first);
@@ -109,7 +124,10 @@ function textOf(headers: HeaderTable, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** The fault of a POST if its head declares a body that is not JSON in UTF-8, or that is far too large. */
+/**
+ * Returns the fault of a POST if its head declares a body that is not JSON in UTF-8, or that is far
+ * too large. Otherwise returns undefined.
+ */
 function findBodyHeadFault(
   { method, headers, expectsContinue = false }: RawHead,
   bytesMax: number,
@@ -141,12 +159,15 @@ export function refuseLength(bytesMax: number): RequestError {
   return new RequestError('body_too_large', message, 'body');
 }
 
-/** Parsing a media type with thousands of parameters costs as much as several answers. */
+/**
+ * Maximum length of a media type. Parsing a media type with thousands of parameters costs as much
+ * as several answers.
+ */
 const MEDIA_TYPE_LENGTH_MAX = 256;
 
 const UTF8 = ['charset=utf-8', 'charset="utf-8"', 'charset=utf8', 'charset=us-ascii'];
 
-/** Whether a media type is JSON, and its charset, if given, UTF-8. */
+/** Returns true if a media type is JSON, and its charset, if there is one, is UTF-8 or a subset. */
 function isJsonType(text: string): boolean {
   if (text.length > MEDIA_TYPE_LENGTH_MAX) return false;
   const [type, ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
@@ -159,7 +180,7 @@ function isJsonType(text: string): boolean {
 /** The largest number of 15 digits. */
 export const LARGEST_HEADER_NUMBER = 999_999_999_999_999;
 
-/** The whole number in a header; undefined if it is absent. */
+/** Returns the whole number in a header; returns undefined if the header is absent. */
 function readWhole(headers: HeaderTable, header: string): number | RequestError | undefined {
   const given = headers[header.toLowerCase()];
   if (given === undefined) return undefined;
@@ -167,7 +188,10 @@ function readWhole(headers: HeaderTable, header: string): number | RequestError 
   return wrongValue(header, given, 'a whole number of at most 15 digits');
 }
 
-/** The page that a request asks for; undefined for other requests, and for requests that are refused. */
+/**
+ * Returns the page that a request asks for. Returns undefined for other requests, and for requests
+ * that are refused.
+ */
 export function pageOf({ route, routeRefusal, method }: RequestHead): PageRoute | undefined {
   if (route === undefined || routeRefusal !== undefined || method === 'OPTIONS') return undefined;
   return 'secret' in route ? undefined : route;

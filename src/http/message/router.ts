@@ -8,7 +8,7 @@ export type Route =
   | { readonly name: 'asset'; readonly file: string }
   | { readonly name: PublicRoute };
 
-/** Routes whose path begins with a key: /{key}/info and /{key}/ws. */
+/** Routes whose path starts with a key: /{key}/info and /{key}/ws. */
 type KeyedRoute = 'info' | 'ws';
 type PublicRoute = 'home' | 'health' | 'openapi' | 'llms';
 
@@ -17,7 +17,10 @@ export type PageRoute = Exclude<Route, { name: KeyedRoute }>;
 
 const KEYED_ROUTES: readonly string[] = ['info', 'ws'] satisfies KeyedRoute[];
 
-/** Maximum number of slashes in a path. Parsing a path with thousands of slashes costs as much as several answers. */
+/**
+ * Maximum number of slashes in a path. Parsing a path with thousands of slashes costs as much as
+ * several answers.
+ */
 const SLASHES_MAX = 32;
 
 const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
@@ -53,14 +56,14 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** The path of a target in origin form ("/a?b") or in absolute form ("http://host/a?b"). */
+/** Returns the path of a target in origin form ("/a?b") or in absolute form ("http://host/a?b"). */
 function pathOf(target: string): string {
   if (!target.startsWith('/')) return URL.canParse(target) ? new URL(target).pathname : '';
   const end = target.search(/[?#]/);
   return end === -1 ? target : target.slice(0, end);
 }
 
-/** The query string, still encoded; empty if there is none. */
+/** Returns the query string, still encoded; returns an empty text if the target has no query. */
 export function queryOf(target: string): string {
   const [beforeFragment] = target.split('#', 1);
   const start = beforeFragment.indexOf('?');
@@ -72,8 +75,8 @@ function isKeyed(segment: string | undefined): segment is KeyedRoute {
 }
 
 /**
- * The decoded segments of a path. Some clients append "/info" to a base URL that ends with a slash, so
- * any number of slashes before "info" and "ws" counts as one.
+ * Returns the decoded segments of a path. Some clients append "/info" to a base URL that ends with
+ * a slash, so any number of slashes before "info" and "ws" counts as one slash.
  */
 function segmentsOf(target: string): (string | undefined)[] {
   const path = pathOf(target);
@@ -87,8 +90,8 @@ function segmentsOf(target: string): (string | undefined)[] {
 }
 
 /**
- * The route of a target; undefined if there is none. Neither a trailing slash nor percent-encoding
- * makes a difference. "/info" and "//info" are the endpoint without a key.
+ * Returns the route of a target; returns undefined if the target has no route. A trailing slash and
+ * percent-encoding make no difference. "/info" and "//info" are the endpoint without a key.
  */
 export function findRoute(target: string): Route | undefined {
   const segments = segmentsOf(target);

@@ -1,6 +1,6 @@
 /**
- * The dashboard's static files, read once at start and served from memory. Without a build there are no
- * files, and "/" falls back to the page of home.ts.
+ * Serves the dashboard's static files from memory. The files are read once, at the start. If the
+ * dashboard was not built, there are no files, and "/" shows the page of home.ts instead.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,11 +9,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import path from 'node:path';
 import { PACKAGE_FOLDER } from '../../config/package-folder.ts';
 
-/** Vite's output folder. */
+/** The folder into which Vite writes the built dashboard. */
 const BUILT = path.join(PACKAGE_FOLDER, 'dist/web');
 const INDEX = 'index.html';
 
-/** The page may load files of the same origin only: no inline scripts, no third parties, no frames. */
+/**
+ * The page may only load files of the same origin. Inline scripts, third parties and frames are not
+ * allowed.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,7 +34,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The precompressed variants of each file and their suffixes, the smallest first. */
+/** The precompressed variants of each file and their suffixes. The smallest variant comes first. */
 const ENCODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -47,11 +50,11 @@ interface Variant {
 interface Asset {
   readonly type: string;
   readonly cacheControl: string;
-  /** In order of preference. The last variant is uncompressed. */
+  /** The variants in order of preference. The last variant is uncompressed. */
   readonly variants: readonly Variant[];
 }
 
-/** Files by path: "index.html", and assets such as "assets/index-BKreqt8m.css". */
+/** The files by path: "index.html", and assets such as "assets/index-BKreqt8m.css". */
 export type Dashboard = ReadonlyMap<string, Asset>;
 
 export function loadDashboard(folder = BUILT): Dashboard {
@@ -61,7 +64,8 @@ export function loadDashboard(folder = BUILT): Dashboard {
     const type = TYPES[path.extname(name)];
     if (type === undefined) continue;
     const file = path.join(folder, name);
-    // The names of all other files contain a hash of the content, so clients can cache these files forever.
+    // The names of all files except the index contain a hash of the content, so clients can cache
+    // these files forever.
     const cacheControl = name === INDEX ? 'no-cache' : 'public, max-age=31536000, immutable';
     assets.set(name.replaceAll(path.sep, '/'), {
       type,
@@ -85,7 +89,7 @@ function readVariants(file: string): Variant[] {
   });
 }
 
-/** A response with a file. The response has no body if the client has the file already. */
+/** A response with a file. If the client already has the file, the response has no body. */
 export interface AssetResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string | number>>;
@@ -93,7 +97,10 @@ export interface AssetResponse {
   readonly body: Buffer | undefined;
 }
 
-/** The response with the file of this name (default: the page); undefined if there is no such file. */
+/**
+ * Returns the response with the file of this name (by default the page); returns undefined if no
+ * file has this name.
+ */
 export function findAsset(
   dashboard: Dashboard,
   requestHeaders: IncomingHttpHeaders,
@@ -111,7 +118,8 @@ export function findAsset(
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
   };
-  // A substring match, because a proxy may have made the tag weak, or may send several tags.
+  // The tag is searched as a substring, because a proxy may have made the tag weak, or may send
+  // several tags.
   const isUnchanged = requestHeaders['if-none-match']?.includes(etag) === true;
   if (isUnchanged) return { status: 304, headers, body: undefined };
   const contentHeaders = {
@@ -122,7 +130,10 @@ export function findAsset(
   return { status: 200, headers: { ...contentHeaders, ...headers }, body };
 }
 
-/** The first variant that Accept-Encoding allows; q=0 refuses a variant. */
+/**
+ * Returns the first variant that Accept-Encoding allows. The parameter q=0 refuses a variant. If no
+ * compressed variant is allowed, returns the uncompressed variant.
+ */
 function chooseVariant(variants: readonly Variant[], accepted: string): Variant {
   const acceptedEncodings = accepted.split(',').flatMap((part) => {
     const [name, ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());

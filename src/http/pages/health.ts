@@ -1,22 +1,31 @@
-/** The health of a service: the health of its state, and on a partial ledger the health of the follower. */
+/**
+ * The health of a service: the health of its state, and on a partial ledger the health of the
+ * follower.
+ */
 
 import type { Health, LiveState } from '../../replica/live-state.ts';
 import type { FollowerClient, FollowStatus } from '../../upstream/channel/follower-client.ts';
 import type { PastHealth } from '../answering/past-answers.ts';
 
-/** The size of the data folder, and when the disk will be full. */
+/** The size of the data folder, and the time until the disk is full. */
 export interface DiskReport {
   readonly bytes: number;
-  /** Growth per day, estimated from the last hours; null in the first minutes. */
+  /** The growth per day, estimated from the last hours; null in the first minutes. */
   readonly dayBytes: number | null;
   readonly freeBytes: number;
-  /** Days until the disk is full at that growth; null if the growth is unknown or zero. */
+  /**
+   * The number of days until the disk is full at this growth; null if the growth is unknown or
+   * zero.
+   */
   readonly daysLeft: number | null;
   /** Present only if the disk will soon be full. */
   readonly warning?: string;
 }
 
-/** `upstream_failed` means: the followed exchange fails, or no follower is connected. */
+/**
+ * The health of a service. The status `upstream_failed` means that the followed exchange fails, or
+ * that no follower is connected.
+ */
 export interface ServiceHealth extends Omit<Health, 'status'>, PastHealth {
   readonly status: Health['status'] | 'upstream_failed';
   /** The last report of the follower; present only on a partial ledger with a follower. */
@@ -27,7 +36,7 @@ export interface ServiceHealth extends Omit<Health, 'status'>, PastHealth {
   readonly explorerUrl?: string;
 }
 
-/** These states take precedence over `upstream_failed`. */
+/** If the health has one of these statuses, the status is not replaced by `upstream_failed`. */
 const PRECEDING_STATUSES: readonly Health['status'][] = [
   'replaying',
   'broken',

@@ -1,4 +1,7 @@
-/** /llms.txt: the interface in prose, generated from the declarations that parse questions. */
+/**
+ * The content of /llms.txt: the interface in prose, generated from the declarations that parse
+ * questions.
+ */
 
 import { describeSurcharge } from '../../info/archive/surcharge.ts';
 import { isRequired } from '../../info/fields/field.ts';
@@ -40,7 +43,7 @@ function describePushedName(name: string | typeof AS_DATA | undefined): string {
   return name === AS_DATA ? 'the answer itself is the data' : `the answer is the member ${name}`;
 }
 
-/** The types that are forwarded to the exchange, by group. */
+/** Lists the types that are forwarded to the exchange, by group. */
 function describeForwarded(): string {
   const groups = new Map<string, string[]>();
   for (const { group, type, fields } of UPSTREAM_TYPES) {
@@ -149,7 +152,7 @@ ${describeErrors()}
 - /health: 200 when caught up and fresh, otherwise 503; the body has height, ledger time and lag
 `;
 
-/** The interface as prose for language models, the content of /llms.txt. */
+/** Returns the content of /llms.txt: the interface as prose for language models. */
 export function formatLlms(): string {
   return LLMS_TEXT;
 }

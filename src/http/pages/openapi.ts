@@ -1,4 +1,7 @@
-/** /openapi.json: the interface as OpenAPI 3.1, generated from the declarations that parse questions. */
+/**
+ * The content of /openapi.json: the interface as OpenAPI 3.1, generated from the declarations that
+ * parse questions.
+ */
 
 import { describeSurcharge } from '../../info/archive/surcharge.ts';
 import { type Field, isRequired } from '../../info/fields/field.ts';
@@ -48,7 +51,7 @@ const ALLOW_HEADER: Json = {
   Allow: header('the methods that the path takes', { type: 'string' }),
 };
 
-/** The headers that responses with a status may have in addition to the common headers. */
+/** The headers that responses with an error status may have in addition to the common headers. */
 const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   400: BUDGET_HEADERS,
   405: ALLOW_HEADER,
@@ -59,7 +62,10 @@ const ERROR_HEADERS: Readonly<Record<number, Json>> = {
   503: { ...RETRY_HEADER, ...LEDGER_HEADERS, ...BUDGET_HEADERS },
 };
 
-/** The fields of a type, and the optional fields of every type that perpinfo answers itself. */
+/**
+ * Returns the fields of a type. For a type that perpinfo answers itself, also returns the optional
+ * fields that all these types have.
+ */
 function fieldsOf({ source, fields }: QuestionType): [string, Field<unknown>][] {
   if (source === 'upstream') return Object.entries(fields);
   const others = source === 'archive' ? SERIES_FIELDS : PAST_MOMENT_FIELDS;
@@ -72,7 +78,7 @@ function fieldsOf({ source, fields }: QuestionType): [string, Field<unknown>][] 
 
 const SERIES_FIELDS = { ...PAST_MOMENT_FIELDS, format: formatField };
 
-/** Describes where the answer comes from, and what is charged in addition to the weight of the type. */
+/** Describes the source of the answer, and the charges in addition to the weight of the type. */
 function describeSource(questionType: QuestionType): string {
   if (questionType.source === 'upstream') return 'Answered by the exchange, with --forward only.';
   const shares = questionType.source === 'archive' ? questionType.shares : undefined;
@@ -98,7 +104,7 @@ function questionSchema(questionType: QuestionType): Json {
   };
 }
 
-/** The form of an answer, from the ledger or from the exchange. */
+/** Returns the schema of an answer, which comes from the ledger or from the exchange. */
 function answerSchemaOf(questionType: QuestionType): Schema {
   const { answerSchema } = questionType;
   if (questionType.source === 'upstream' || questionType.upstreamFirst === undefined) {
@@ -107,7 +113,7 @@ function answerSchemaOf(questionType: QuestionType): Schema {
   return anyOf(answerSchema, questionType.upstreamFirst.answerSchema);
 }
 
-/** The response of one status, with an example for each of its error codes. */
+/** Returns the response of one status, with an example for each of its error codes. */
 function errorResponse(status: number): Json {
   const codes = ERROR_CODES.filter((code) => REQUEST_ERRORS[code].status === status);
   const examples = codes.map((code) => [
@@ -202,7 +208,7 @@ function infoOperation(): Json {
   };
 }
 
-/** The union of the fields of all types. Each type uses a part of them. */
+/** Returns the union of the fields of all types. Each type uses a part of these fields. */
 function queryParameters(): Json[] {
   const fields = new Map(QUESTION_TYPES.flatMap(fieldsOf));
   return Array.from(fields, ([name, { description, schema }]) => ({
@@ -240,7 +246,7 @@ function pollOperation(): Json {
   };
 }
 
-/** A Record type, so that a missing status is a compile error. */
+/** The type is a Record, so that a missing status is a compile error. */
 const HEALTH_STATUSES: Readonly<Record<ServiceHealth['status'], true>> = {
   ok: true,
   replaying: true,
@@ -361,7 +367,7 @@ function describeInterface(): Json {
 
 const DESCRIPTION = JSON.stringify(describeInterface());
 
-/** The description as JSON text, rendered once. */
+/** Returns the description of the interface as JSON text, which is rendered only once. */
 export function formatOpenApi(): string {
   return DESCRIPTION;
 }

@@ -1,7 +1,8 @@
 /**
- * The connection of one client, from accept to close. ClientConnection is the only owner of the socket: the socket
- * has one reader, one error listener and one deadline (`socket.setTimeout`) until it is closed. A handler gets
- * the bytes: first the fast lane, later Node's HTTP server. Push takes over the socket itself.
+ * The connection of one client, from accept to close. Until push takes over the socket,
+ * ClientConnection is the only owner of the socket. The socket has one reader, one error listener
+ * and one deadline (`socket.setTimeout`) until it is closed. A handler gets the bytes: first the
+ * fast lane, later Node's HTTP server.
  */
 
 import type { Socket } from 'node:net';
@@ -14,18 +15,18 @@ export interface ConnectionHandler {
   readonly isBusy: boolean;
   /** Takes the bytes of one read. The bytes are valid only until this method returns. */
   takeRead(bytes: Buffer, length: number): void;
-  /** The client has ended its side. */
+  /** Called when the client has ended its side of the connection. */
   takeEnd(): void;
-  /** The socket is closed. */
+  /** Called when the socket is closed. */
   close(): void;
 }
 
 /**
- * Maximum number of bytes that are read while a response is pending. Reading on is needed to notice that the client
- * has closed the connection, which cancels the work on the response.
+ * Maximum number of bytes that are read while a response is pending. The connection is read to
+ * notice that the client has closed it, which cancels the work on the response.
  */
 export const READ_AHEAD_BYTES_MAX = 64 << 10;
-/** How long a client may keep sending after our last response. */
+/** How long a client may continue to send after our last response. */
 const LINGER_MS = 1_000;
 
 export class ClientConnection {
@@ -34,10 +35,10 @@ export class ClientConnection {
   #stopReading: (() => void) | undefined;
   #hasEnded = false;
   #isReleased = false;
-  /** The connection is being closed. Further bytes of the client are dropped. */
+  /** True while the connection is being closed. Further bytes of the client are then dropped. */
   #isEnding = false;
   #isDraining = false;
-  /** Number of requests with an unknown key, path or method. */
+  /** The number of requests with an unknown key, path or method. */
   probeCount = 0;
   readonly cancellation = new Cancellation();
 
@@ -60,13 +61,13 @@ export class ClientConnection {
     return this.#isDraining;
   }
 
-  /** The service is stopping. drain.ts closes the connection once it is not busy. */
+  /** Called when the service stops. drain.ts closes the connection when it is no longer busy. */
   startDraining(): void {
     this.#isDraining = true;
     this.cancellation.cancel(STOPPING);
   }
 
-  /** Whether push owns the socket now. Push then also closes the socket. */
+  /** True if push owns the socket. Push then also closes the socket. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -96,7 +97,7 @@ export class ClientConnection {
     else this.#handler?.takeEnd();
   };
 
-  /** Backpressure: stops reading from the client until `resume`. */
+  /** Applies backpressure: stops reading from the client until `resume` is called. */
   pause(): void {
     this.socket.pause();
   }
@@ -105,7 +106,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Hands the socket to push for good, with the bytes that were read but not used. */
+  /** Gives the socket to push permanently, with the bytes that were read but not used. */
   release(unused: Buffer): void {
     this.#isReleased = true;
     this.#handler = undefined;
@@ -115,16 +116,17 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** Closes the connection once everything is written. */
+  /** Closes the connection when everything is written. */
   endSoon(): void {
     this.#isEnding = true;
     this.socket.destroySoon();
   }
 
   /**
-   * Ends our side of the connection, and closes the socket when the client ends its side, at the latest LINGER_MS
-   * after everything is written. Bytes that arrive until then are read and dropped. Closing a socket with unread
-   * bytes would reset the connection, and the client could lose our last response.
+   * Ends our side of the connection. Closes the socket when the client ends its side, but at the
+   * latest LINGER_MS after everything is written. Bytes that arrive until then are read and
+   * dropped: closing a socket with unread bytes would reset the connection, and the client could
+   * lose our last response.
    */
   linger(): void {
     const { socket } = this;
@@ -134,7 +136,8 @@ export class ClientConnection {
     }
     if (this.#isEnding) return;
     this.#isEnding = true;
-    // Reading before everything is written would renew the deadline of a client that sends but does not read.
+    // If we read before everything is written, a client that sends but does not read would renew
+    // its deadline.
     socket.pause();
     socket.end(() => {
       socket.resume();

@@ -1,26 +1,32 @@
 /**
- * Draining, when the service stops (SIGTERM, SIGINT, SIGHUP): requests in flight are finished, idle connections
- * are closed, and all connections that are still open at the deadline are destroyed.
+ * Drains the connections when the service stops (SIGTERM, SIGINT, SIGHUP). Requests in flight are
+ * finished, idle connections are closed, and all connections that are still open at the deadline
+ * are destroyed.
  */
 
 import type { Server } from 'node:net';
 import type { ClientConnection } from './client-connection.ts';
 import type { OpenConnections } from './open-connections.ts';
 
-/** How often connections are checked while they drain. */
+/** The interval of checks of connections while they drain. */
 const DRAIN_CHECK_MS = 20;
 /**
- * An idle connection is closed after this number of checks. The wait is needed because the client's next request
- * may be in flight; its response then says Connection: close. Checks are counted instead of time: nothing is
- * read during a long turn of the event loop, so a deadline could miss a request that has already arrived.
+ * An idle connection is closed after this number of checks. The wait is needed because the client's
+ * next request may be in flight; its response then contains `Connection: close`. Checks are counted
+ * instead of time, because nothing is read during a long turn of the event loop. A deadline could
+ * miss a request that has already arrived.
  */
 const IDLE_CHECKS = 15;
-/** While new clients connect, connections are accepted for at most this share of the timeout. */
+/**
+ * New clients may still connect during a drain. Connections are accepted for at most this share of
+ * the timeout.
+ */
 const ACCEPT_SHARE_MAX = 0.5;
 
 /**
- * Accepts the connections that wait in the backlog of the listening socket, and closes each connection once it is
- * idle. The last responses say `Connection: close`. Connections that are open after the timeout are destroyed.
+ * Accepts the connections that wait in the backlog of the listening socket, and closes each
+ * connection when it is idle. The last response of each connection contains `Connection: close`.
+ * Connections that are open after the timeout are destroyed.
  */
 export function drainServer(server: Server, connections: OpenConnections, timeoutMs: number): void {
   if (!connections.isDraining) closeOnceIdle(connections);
@@ -31,9 +37,10 @@ export function drainServer(server: Server, connections: OpenConnections, timeou
 }
 
 /**
- * Node accepts at least one waiting connection in each turn of the event loop. So the backlog is empty after a turn
- * without a new connection. Immediates are used because they run after sockets were polled; timers may run twice
- * without a poll in between.
+ * Stops listening when the backlog is empty. Node accepts at least one waiting connection in each
+ * turn of the event loop, so the backlog is empty after a turn without a new connection. Immediates
+ * are used because they run after sockets were polled. Timers may run twice without a poll in
+ * between.
  */
 function closeOnceAccepted(server: Server, connections: OpenConnections, deadlineMs: number): void {
   const { acceptedCount } = connections;
@@ -44,7 +51,7 @@ function closeOnceAccepted(server: Server, connections: OpenConnections, deadlin
   });
 }
 
-/** Closes each connection once it is idle, until none is left. */
+/** Closes each connection when it is idle, until no connection is left. */
 function closeOnceIdle(connections: OpenConnections): void {
   const idleness: IdlenessTable = new WeakMap();
   const closeIdle = () => {

@@ -1,16 +1,19 @@
 /**
- * The maximum number of connections. Each connection needs a file descriptor. A process without free descriptors
- * drops connections silently and cannot open files. So some descriptors stay in reserve, and connections over
- * the limit are refused, counted and logged.
+ * Computes the maximum number of connections. Each connection needs a file descriptor. A process
+ * without free descriptors drops connections silently and cannot open files. So some descriptors
+ * stay in reserve, and connections over the limit are refused, counted and logged.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 
-/** Descriptors in reserve for the files of the ledger, for snapshots, and for connections that are being closed. */
+/**
+ * The number of descriptors in reserve for the files of the ledger, for snapshots, and for
+ * connections that are being closed.
+ */
 const SPARE = 64;
 
-/** The process's limit of open files; undefined on systems without /proc. */
+/** Returns the process's limit of open files; returns undefined on systems without /proc. */
 function readLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
@@ -21,7 +24,10 @@ function readLimit(): number | undefined {
   }
 }
 
-/** The configured maximum, or less if the limit of open files is lower. */
+/**
+ * Returns the configured maximum number of connections, or a lower maximum if the limit of open
+ * files is too low.
+ */
 export function connectionsMaxOf(askedMax: number, log: Logger): number {
   const limit = readLimit();
   if (limit === undefined) return askedMax;

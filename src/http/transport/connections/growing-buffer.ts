@@ -4,9 +4,9 @@
 export const SMALL_SIZE = 1 << 10;
 
 /**
- * The buffer with room for `length` bytes: the same buffer, or a larger copy of its used part. The size
- * grows by an eighth. Doubling would take up to twice the memory; an exact size would need a copy at each
- * of many tiny reads.
+ * Returns a buffer with room for `length` bytes: the same buffer, or a larger copy of its used
+ * part. A larger buffer has an eighth more than the needed size. Doubling the size would take up to
+ * twice the memory; an exact size would need a copy at each of many tiny reads.
  */
 export function makeRoom(buffer: Buffer, usedLength: number, length: number): Buffer {
   if (length <= buffer.length) return buffer;

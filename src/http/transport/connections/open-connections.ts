@@ -28,7 +28,10 @@ export class OpenConnections {
     this.#parts = parts;
   }
 
-  /** Returns the connection of a socket. Over the limit, closes the socket and returns undefined. */
+  /**
+   * Returns the connection of a socket. If there are too many connections, closes the socket and
+   * returns undefined.
+   */
   accept(socket: Socket): ClientConnection | undefined {
     const isFull = this.#open.size >= this.#parts.countMax;
     if (isFull || this.#isOver) {
@@ -71,7 +74,10 @@ export class OpenConnections {
     return this.#isDraining;
   }
 
-  /** From now on, the last response on each connection says `Connection: close`. */
+  /**
+   * Starts draining. From now on, the last response of each connection contains `Connection:
+   * close`.
+   */
   startDraining(): void {
     this.#isDraining = true;
     for (const connection of this.#open) connection.startDraining();

@@ -1,16 +1,18 @@
 /**
- * Reads of many connections into one buffer. For every read Node allocates 64 KiB, trims them, and
- * pushes them through a stream: more work than answering. A socket can read into the program's own
- * buffer instead (the option `onread` of net.Socket), but a server cannot give that option to the
- * sockets that it accepts, so it is set in the private slots where Node keeps it. If a version of Node
- * has no such slots, connections are read through their 'data' events.
+ * Reads many connections into one shared buffer. By default, Node allocates and trims 64 KiB for
+ * every read, and pushes the bytes through a stream. This takes more time than answering.
+ *
+ * A socket can instead read into the program's own buffer (the option `onread` of net.Socket). A
+ * server cannot give this option to the sockets that it accepts, so the option is set in the
+ * private slots in which Node stores it. If a version of Node does not have these slots,
+ * connections are read through their 'data' events.
  */
 
 import type { Duplex } from 'node:stream';
 
 const READ_BYTES = 1 << 16;
 
-/** Called with a buffer and the length of a read, which are only valid until it returns. */
+/** Called with a buffer and the length of a read. Both are valid only until the call returns. */
 export type TakeBytes = (buffer: Buffer, length: number) => void;
 
 interface Slots {
@@ -26,7 +28,10 @@ interface OpenSocket extends Duplex {
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 let slots: Slots | null | undefined;
 
-/** The private slots of a socket in this version of Node; null if they are not found. */
+/**
+ * Returns the private slots of a socket in this version of Node; returns null if the slots are not
+ * found.
+ */
 function findSlots(socket: OpenSocket): Slots | null {
   const symbols = Object.getOwnPropertySymbols(socket);
   const find = (name: string) => symbols.find(({ description }) => description === name);
@@ -35,7 +40,10 @@ function findSlots(socket: OpenSocket): Slots | null {
   return buffer === undefined || callback === undefined ? null : { buffer, callback };
 }
 
-/** Reads a connection until the returned function is called; then it emits 'data' again. */
+/**
+ * Reads a connection until the returned function is called. After that call, the connection emits
+ * 'data' again.
+ */
 export function readConnection(connection: Duplex, take: TakeBytes): () => void {
   const socket = connection as OpenSocket;
   if (typeof socket._handle?.useUserBuffer === 'function') {
@@ -52,7 +60,8 @@ function readShared(socket: OpenSocket, { buffer, callback }: Slots, take: TakeB
   socket[buffer] = sharedBuffer;
   socket[callback] = (length: number) => take(sharedBuffer, length);
   return () => {
-    // Node keeps reading into the buffer, so its bytes are pushed into the stream.
+    // Node continues to read into the shared buffer, so the bytes are copied and pushed into the
+    // stream.
     socket[callback] = (length: number) => {
       return socket.push(Buffer.from(sharedBuffer.subarray(0, length)));
     };

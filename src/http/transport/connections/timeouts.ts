@@ -3,10 +3,13 @@
 import { RequestError } from '../../../info/request-error.ts';
 import type { HttpSettings } from '../../settings.ts';
 
-/** How often connections are checked against their deadlines. */
+/** The interval of checks whether connections have missed their deadlines. */
 export const TIMEOUT_CHECK_MS = 500;
 
-/** How long a client may leave a response unread. This is longer than any pause that a client is allowed. */
+/**
+ * Returns how long a client may leave a response unread. This time is longer than any pause that a
+ * client is allowed.
+ */
 export function stalledMsMax({
   idleTimeout,
   requestTimeout,
@@ -17,7 +20,10 @@ export function stalledMsMax({
   return Math.max(idleTimeout, requestTimeout) + waitMs + 2 * TIMEOUT_CHECK_MS;
 }
 
-/** The deadline for the headers, which is never later than the deadline for the whole request. */
+/**
+ * Returns the deadline for the headers, which is never later than the deadline for the whole
+ * request.
+ */
 export function headerMsMax({
   headerTimeout,
   requestTimeout,
@@ -25,7 +31,7 @@ export function headerMsMax({
   return Math.min(headerTimeout, requestTimeout);
 }
 
-/** The refusal of a request that is not complete at its deadline. */
+/** Returns the refusal of a request that is not complete at its deadline. */
 export function refuseLateness(
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout'>,
 ): RequestError {

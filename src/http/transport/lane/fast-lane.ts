@@ -1,15 +1,16 @@
 /**
- * The fast lane answers requests of the ordinary form (ordinary-request.ts) directly on the socket. Node's HTTP
- * server would take several times as long as the answer itself. At the first request of another form, the
- * connection moves to Node's server and stays there.
+ * The fast lane answers requests of the ordinary form (ordinary-request.ts) directly on the socket.
+ * Node's HTTP server would take several times as long as the answer itself. At the first request of
+ * another form, the connection moves to Node's server and stays there.
  *
- * All reads of one turn of the event loop are gathered, then answered together, then sent together. Each step
- * then runs with its code in the processor's cache. Also, a write that wakes up the client's process is
- * expensive, but further writes to a process that is awake are cheap.
+ * All reads of one turn of the event loop are gathered, then answered together, then sent together.
+ * The code of each step is then in the processor's cache. Also, a write that wakes up the client's
+ * process is expensive, but further writes to a process that is awake are cheap.
  *
- * Each connection has a limited share of a turn. Requests over the limit wait for the next turn, and until the
- * client has read its earlier responses; meanwhile nothing is read from the client. The duration of a turn is
- * limited too. Requests that are left when the time is up are answered first in the next turn.
+ * Each connection has a limited share of a turn. Requests over the limit wait for the next turn,
+ * and until the client has read its earlier responses. During this wait, nothing is read from the
+ * client. The duration of a turn is limited too. Requests that are left when the time is up are
+ * answered first in the next turn.
  */
 
 import type { RequestError } from '../../../info/request-error.ts';
@@ -45,7 +46,7 @@ export interface LaneParts {
   >;
 }
 
-/** Hands a connection to Node's server, with the bytes that were read but not answered. */
+/** Passes a connection to Node's server, with the bytes that were read but not answered. */
 type PassToNode = (client: ClientConnection, sent: { readonly rest: Buffer }) => void;
 
 /** Maximum number of bytes, and of reads, that are gathered in one turn. */
@@ -61,12 +62,12 @@ export class FastLane implements LaneReader {
   readonly #responder: LaneResponder;
   readonly #connections = new Set<LaneConnection>();
   readonly #deadlines: DeadlineTimer;
-  /** The bytes that were read in this turn, connection after connection. */
+  /** The bytes that were read in this turn, one connection after the other. */
   readonly #bytes = Buffer.allocUnsafeSlow(TURN_BYTES);
   #bytesUsed = 0;
   readonly #turn: LaneConnection[] = [];
   #turnStartedMs = 0;
-  /** The last turn had no time to answer everything that was read. */
+  /** True if the last turn had too little time to answer all requests that were read. */
   #isBehind = false;
 
   constructor(parts: LaneParts, passToNode: PassToNode) {
@@ -132,21 +133,29 @@ export class FastLane implements LaneReader {
     this.#bytesUsed += length;
   }
 
-  /** Continues to read while a reply is pending, up to a limit, to notice that the client is gone. */
+  /**
+   * Continues to read while a reply is pending, to notice that the client is gone. The number of
+   * bytes that are read is limited.
+   */
   #readAhead({ client, keptLength, skipLength }: LaneConnection): void {
     // The bytes that will be skipped are the body of the pending request, not a further request.
     if (keptLength - skipLength > READ_AHEAD_BYTES_MAX) client.pause();
     else client.resume();
   }
 
-  /** Copies the connection's bytes of this turn to the connection's own buffer. */
+  /**
+   * Copies the bytes that the connection has in the turn's buffer to the connection's own buffer.
+   */
   #keepRead(connection: LaneConnection): void {
     const { readStart, readEnd } = connection;
     if (readEnd > readStart) connection.keep(this.#bytes, readStart, readEnd);
     connection.readEnd = readStart;
   }
 
-  /** The client has ended its side of the connection. Our side ends when all requests are answered. */
+  /**
+   * Called when the client has ended its side of the connection. Our side ends when all requests
+   * are answered.
+   */
   takeEnd(connection: LaneConnection): void {
     if (connection.state === 'reading') this.#finishEnd(connection);
   }
@@ -174,7 +183,7 @@ export class FastLane implements LaneReader {
     setImmediate(() => this.#finishTurn());
   }
 
-  /** Answers everything that was read in this turn, then sends all responses. */
+  /** Answers the requests that were read in this turn, then sends all responses. */
   #finishTurn(): void {
     if (this.#turn.length === 0) return;
     const connections = this.#turn.splice(0);
@@ -206,8 +215,9 @@ export class FastLane implements LaneReader {
   }
 
   /**
-   * Answers the requests of a connection, up to the connection's share of the turn. The rest of the bytes stays in
-   * the connection's buffer. Returns false if the last request is incomplete, or is answered later.
+   * Answers the requests of a connection, up to the connection's share of the turn. The rest of the
+   * bytes stays in the connection's buffer. Returns false if the last request is incomplete, or
+   * will be answered later.
    */
   #answerRead(connection: LaneConnection): boolean {
     const { keptLength, readStart, readEnd } = connection;
@@ -287,7 +297,7 @@ export class FastLane implements LaneReader {
     if (text !== '' && !client.socket.destroyed) client.socket.write(text, 'latin1');
   }
 
-  /** Sends a long body. The connection's next request waits until the body is sent. */
+  /** Sends a long body. The next request of the connection waits until the body is sent. */
   #sendLong(connection: LaneConnection, { body, releaseBody }: Reply): void {
     const { answers, settings } = this.#parts;
     const { socket } = connection.client;
@@ -319,7 +329,9 @@ export class FastLane implements LaneReader {
     client.linger();
   }
 
-  /** Waits until the client has read its responses, with the same deadline as on Node's server. */
+  /**
+   * Waits until the client has read its responses. The deadline is the same as on Node's server.
+   */
   #awaitReader(connection: LaneConnection): void {
     if (connection.hasUnsent) return;
     const { socket } = connection.client;
@@ -328,7 +340,7 @@ export class FastLane implements LaneReader {
     socket.write('', () => {
       connection.hasUnsent = false;
       connection.restartDeadlines(performance.now());
-      // The deadline may belong to a long body by now, or to Node's server.
+      // The deadline may now belong to a long body, or to Node's server.
       const { state, isClosing } = connection;
       if (state === 'sending' || state === 'left' || isClosing) return;
       socket.setTimeout(0);
@@ -336,7 +348,9 @@ export class FastLane implements LaneReader {
     });
   }
 
-  /** Puts a waiting request into the next turn. If no request waits, reads from the client again. */
+  /**
+   * Puts a waiting request into the next turn. If no request waits, reads from the client again.
+   */
   #proceed(connection: LaneConnection): void {
     const { client, state } = connection;
     if (client.socket.destroyed) return;
@@ -359,7 +373,7 @@ export class FastLane implements LaneReader {
     connection.longReply = undefined;
   }
 
-  /** Hands the client to Node's server, after its finished responses were sent. */
+  /** Passes the client to Node's server, after its finished responses were written. */
   #leave(connection: LaneConnection, reason: LaneExit): void {
     const { client, kept, keptLength } = connection;
     this.#parts.counters.countLaneExit(reason);
@@ -398,7 +412,10 @@ export class FastLane implements LaneReader {
     connection.client.pause();
   }
 
-  /** Closes a connection, and refuses its next request. A body whose head was already answered is not refused again. */
+  /**
+   * Closes a connection, and refuses its next request. If only the body of an answered request is
+   * incomplete, nothing is refused.
+   */
   #refuseRest(connection: LaneConnection, refusal: RequestError): void {
     connection.isClosing = true;
     if (connection.keptLength > connection.skipLength) {

@@ -1,4 +1,7 @@
-/** Parses the heads of requests on the fast lane. If a head is like the last one, only the different part is parsed. */
+/**
+ * Parses the heads of requests on the fast lane. If a head is like the last head of its connection,
+ * only the different part is parsed.
+ */
 
 import type { Answers } from '../../answering/answers.ts';
 import type { LaneExit } from '../../answering/counters.ts';
@@ -29,7 +32,10 @@ export class HeadReader {
     this.#parts = parts;
   }
 
-  /** Reads the head at `start`. Returns "partial" if the head is incomplete, or the reason why Node has to read it. */
+  /**
+   * Reads the head at `start`. Returns "partial" if the head is incomplete. Returns the reason if
+   * Node has to read the head.
+   */
   read(
     connection: LaneConnection,
     bytes: Buffer,
@@ -37,7 +43,7 @@ export class HeadReader {
     end: number,
   ): LaneHead | 'partial' | LaneExit {
     const { head } = connection;
-    // The head was read before. These bytes are the rest of its body.
+    // This head was read before. The bytes are the rest of its body.
     if (head !== undefined && connection.partialHead.isAdmitted) return head;
     if (head !== undefined && this.#isAsLong(head, bytes, start, end)) return head;
     const searchStart = start + Math.max(0, connection.partialHead.checkedLength - LINE_END_LENGTH);
@@ -53,7 +59,10 @@ export class HeadReader {
     return parsed;
   }
 
-  /** Whether the next head has the same length as the last one, and differs at most in the varying part. */
+  /**
+   * Returns true if the next head has the same length as the last head, and differs only in the
+   * varying part, or not at all.
+   */
   #isAsLong(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const headEnd = start + head.bytes.length;
     if (headEnd > end) return false;
@@ -63,7 +72,10 @@ export class HeadReader {
     return isRepeated || this.#vary(head, bytes, start, headEnd);
   }
 
-  /** Updates the last head to the new one. Returns false if they differ outside of the varying part. */
+  /**
+   * Updates the last head to the new head. Returns false if they differ outside of the varying
+   * part.
+   */
   #vary(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const { varying } = head;
     if (varying === undefined) return false;
@@ -82,7 +94,10 @@ export class HeadReader {
     return true;
   }
 
-  /** Parses the varying part. Returns false, and does not change the head, if the part has an unusual form. */
+  /**
+   * Parses the varying part. If the part has an unusual form, returns false and does not change the
+   * head.
+   */
   #readPart(head: LaneHead, bytes: Buffer, start: number, end: number): boolean {
     const { answers, settings } = this.#parts;
     if (head.varying?.kind === 'query') {

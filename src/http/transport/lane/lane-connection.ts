@@ -18,27 +18,44 @@ export interface LaneReader {
   refuseUnfinished(connection: LaneConnection): void;
 }
 
-/** A parsed head with its bytes. If the client sends the same bytes again, the parsed head is reused. */
+/**
+ * A parsed head with its bytes. If the client sends the same bytes again, the parsed head is
+ * reused.
+ */
 export interface LaneHead {
   bytes: Buffer;
   readonly varying: VaryingPart | undefined;
   parsed: QuestionHead;
   bodyLength: number;
-  /** The client wants the connection to be closed after the response. */
+  /** True if the client wants the connection to be closed after the response. */
   readonly isLast: boolean;
-  /** The head was admitted while its body was incomplete. The whole request is checked again. */
+  /**
+   * True if the head was admitted while its body was incomplete. The whole request is checked again
+   * later.
+   */
   isAdmitted: boolean;
 }
 
-/** What a connection does. It changes by the named transitions of LaneConnection only. */
+/** The state of a connection. Only the named transitions of LaneConnection change the state. */
 export type LaneState =
-  /** Bytes are read from the client. Every complete request is answered; the last request may be incomplete. */
+  /**
+   * The connection reads from the client. Every complete request is answered; the last request may
+   * be incomplete.
+   */
   | 'reading'
-  /** The connection is in the list of the current turn. Its bytes are answered at the end of the turn. */
+  /**
+   * The connection is in the list of the current turn. Its bytes are answered at the end of the
+   * turn.
+   */
   | 'queued'
-  /** Buffered requests wait for the next turn, and for the client to read its responses. Nothing is read. */
+  /**
+   * Buffered requests wait for the next turn, and for the client to read its responses. Nothing is
+   * read.
+   */
   | 'held'
-  /** The reply to a request is pending. Further requests wait; some of their bytes are read ahead. */
+  /**
+   * The reply to a request is pending. Further requests wait; some of their bytes are read ahead.
+   */
   | 'waiting'
   /** A long body is sent in pieces. Further requests wait, as in 'waiting'. */
   | 'sending'
@@ -54,29 +71,41 @@ const NOTHING = Buffer.alloc(0);
 export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   readonly client: ClientConnection;
   readonly #reader: LaneReader;
-  /** When the client last sent bytes, or when it had read all of its responses. */
+  /** The time at which the client last sent bytes, or at which it had read all of its responses. */
   activeMs: number;
   #state: LaneState = 'reading';
-  /** The client has received a response on this connection. */
+  /** True if the client has received a response on this connection. */
   hasAsked = false;
-  /** The operating system has not taken all responses yet. */
+  /** True if the operating system has not accepted all responses yet. */
   hasUnsent = false;
-  /** The connection is closed after the response that is pending, or that is sent now. */
+  /** True if the connection is closed after the response that is pending or being sent. */
   isClosing = false;
-  /** The range of the connection's bytes in the turn's buffer; empty if the connection uses its own buffer. */
+  /**
+   * The range of the connection's bytes in the turn's buffer. The range is empty if the connection
+   * uses its own buffer.
+   */
   readStart = 0;
   readEnd = 0;
-  /** Bytes of earlier turns that are not answered yet. They begin at the start of a request. */
+  /** Bytes of earlier turns that are not answered yet. The first byte is the start of a request. */
   #kept: Buffer = NOTHING;
   #keptLength = 0;
-  /** The responses that are not sent yet. If the last one has a long body, it is `longReply`. */
+  /**
+   * The responses that are not sent yet. If the last response has a long body, this response is
+   * also in `longReply`.
+   */
   text = '';
   longReply: Reply | undefined;
   head: LaneHead | undefined;
-  /** When the first bytes of the current incomplete request arrived; 0 if there is none. */
+  /**
+   * The time at which the first bytes of the current incomplete request arrived; 0 if no request is
+   * incomplete.
+   */
   partialSinceMs = 0;
   readonly partialHead = new PartialHead();
-  /** Number of bytes of a body that are skipped, because the request was answered by its head alone. */
+  /**
+   * The number of body bytes that must be skipped, because the request was answered from its head
+   * alone.
+   */
   skipLength = 0;
 
   constructor(client: ClientConnection, reader: LaneReader, nowMs: number) {
@@ -89,7 +118,7 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     return this.#state;
   }
 
-  /** The response to the current request is not complete yet. */
+  /** True while the response to the current request is not complete. */
   get isAnswering(): boolean {
     return this.#state === 'waiting' || this.#state === 'sending';
   }
@@ -104,37 +133,37 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     this.#become('queued', 'reading', 'held');
   }
 
-  /** The requests of the connection are answered now. */
+  /** Called when the requests of the connection are answered. */
   leaveTurn(): void {
     this.#become('reading', 'queued');
   }
 
-  /** The buffered requests wait for the next turn. */
+  /** Makes the buffered requests wait for the next turn. */
   hold(): void {
     this.#become('held', 'reading');
   }
 
-  /** The reply to a request is pending. */
+  /** Called when the reply to a request is pending. */
   awaitReply(): void {
     this.#become('waiting', 'reading');
   }
 
-  /** The reply is a long body, which is sent in pieces. */
+  /** Called when the reply has a long body, which is sent in pieces. */
   startSending(): void {
     this.#become('sending', 'reading', 'held');
   }
 
-  /** The pending reply has arrived, or the long body is sent. */
+  /** Called when the pending reply has arrived, or when the long body is sent. */
   finishReply(): void {
     this.#become(this.#keptLength > 0 ? 'held' : 'reading', 'waiting', 'sending');
   }
 
-  /** The last response is written. */
+  /** Called when the last response is written. */
   startEnding(): void {
     this.#become('ending', 'reading', 'held');
   }
 
-  /** Node's server handles the connection from now on. */
+  /** Called when Node's server takes over the connection. */
   leave(): void {
     this.#become('left', 'reading');
   }
@@ -187,7 +216,8 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
     if (length === 0) return;
     if (length < this.#keptLength) this.#kept.copyWithin(0, length, this.#keptLength);
     this.#keptLength -= length;
-    // A small buffer is not released: a client that sends one request in parts sends all requests in parts.
+    // A small buffer is not released, because a client that sends one request in parts usually
+    // sends all requests in parts.
     if (this.#keptLength === 0 && this.#kept.length > SMALL_SIZE) this.#keepIn(NOTHING);
   }
 

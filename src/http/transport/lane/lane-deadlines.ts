@@ -4,12 +4,12 @@ import type { HttpSettings } from '../../settings.ts';
 import { headerMsMax, TIMEOUT_CHECK_MS } from '../connections/timeouts.ts';
 import type { LaneConnection } from './lane-connection.ts';
 
-/** Grace added to the keep-alive timeout, as Node's server adds it. */
+/** The grace time that is added to the keep-alive timeout. Node's server adds the same time. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 
 /**
- * Calls `check` periodically, but not directly after this process was blocked. Requests that arrived while it was
- * blocked have not been read yet, and their connections would look idle.
+ * Calls `check` periodically, but not directly after this process was blocked. Requests that
+ * arrived during that time have not been read yet, so their connections would look idle.
  */
 export class DeadlineTimer {
   readonly #timer: NodeJS.Timeout;
@@ -21,7 +21,8 @@ export class DeadlineTimer {
       const nowMs = performance.now();
       const isLate = nowMs - this.#calledMs > 2 * TIMEOUT_CHECK_MS;
       this.#calledMs = nowMs;
-      // Never twice in a row, so that deadlines also work in a process that is always late.
+      // A check is never skipped twice in a row, so that deadlines also work in a process that is
+      // always late.
       this.#hasSkipped = isLate && !this.#hasSkipped;
       if (!this.#hasSkipped) check(nowMs);
     }, TIMEOUT_CHECK_MS);
@@ -33,7 +34,10 @@ export class DeadlineTimer {
   }
 }
 
-/** Whether an incomplete request is past its deadline, or the connection has been idle for too long. */
+/**
+ * Returns "request" if an incomplete request has missed its deadline, and "idle" if the connection
+ * has been idle for too long. Otherwise returns undefined.
+ */
 export function findMissedDeadline(
   connection: LaneConnection,
   settings: Pick<HttpSettings, 'headerTimeout' | 'requestTimeout' | 'idleTimeout'>,

@@ -1,4 +1,7 @@
-/** Answers the requests in a connection's bytes, and renders the responses. fast-lane.ts sends the responses. */
+/**
+ * Answers the requests in a connection's bytes, and renders the responses. fast-lane.ts sends the
+ * responses.
+ */
 
 import type { LaneExit } from '../../answering/counters.ts';
 import { BodySource } from '../../answering/question-source.ts';
@@ -17,7 +20,10 @@ export interface LaneResponderParts extends HeadReaderParts {
   awaitReply(connection: LaneConnection, reply: Promise<Reply>): void;
 }
 
-/** The limits of a connection in one turn: number of responses, and bytes after which no response is added. */
+/**
+ * The limits of a connection in one turn: the number of responses, and the number of bytes after
+ * which no response is added.
+ */
 const SHARE_REQUESTS_MAX = 16;
 const SHARE_BYTES_MAX = 1 << 16;
 
@@ -44,7 +50,10 @@ export class LaneResponder {
     this.#heads = new HeadReader(parts);
   }
 
-  /** Answers one request after the other, until no request is left, or until a request cannot be answered now. */
+  /**
+   * Answers one request after the other, until no request is left, or until a request cannot be
+   * answered now.
+   */
   answerAll(connection: LaneConnection, input: LaneInput): LaneOutcome | 'held' {
     const { clock } = this.#parts;
     let outcome: LaneOutcome = 'answered';
@@ -53,7 +62,7 @@ export class LaneResponder {
       if (input.start === input.end) return connection.skipLength > 0 ? 'partial' : 'answered';
       const lengthBefore = connection.text.length;
       const isShareOver = count === SHARE_REQUESTS_MAX || lengthBefore > SHARE_BYTES_MAX;
-      // A long body is sent after the text, so no response may follow it there.
+      // A long body is sent after the text, so no further response may be added to the text.
       const isOver = isShareOver || clock.isOver || connection.longReply !== undefined;
       if (isOver || connection.client.socket.writableLength > 0) return 'held';
       outcome = this.#answerNext(connection, input);
@@ -88,7 +97,10 @@ export class LaneResponder {
     }
   }
 
-  /** Undefined if the body is incomplete and the head is admitted. */
+  /**
+   * Answers a request with a body. Returns undefined if the body is incomplete and the head is
+   * admitted.
+   */
   #answerBody(
     connection: LaneConnection,
     head: LaneHead,
@@ -108,7 +120,10 @@ export class LaneResponder {
     return reply;
   }
 
-  /** Appends a response to the unsent responses. While the service drains, the last response closes the connection. */
+  /**
+   * Appends a response to the unsent responses. Returns "last" if the connection must be closed
+   * after this response. While the service drains, the connection's last response closes it.
+   */
   put(connection: LaneConnection, reply: Reply, isNothingLeft: boolean): 'answered' | 'last' {
     const { client, head } = connection;
     const isOver = connection.isClosing || reply.isLast || head?.isLast === true;
@@ -123,7 +138,7 @@ export class LaneResponder {
   }
 }
 
-/** Skips the body of a request that was answered by its head alone. */
+/** Skips the body of a request that was answered from its head alone. */
 function skipBody(connection: LaneConnection, input: LaneInput): void {
   const length = Math.min(connection.skipLength, input.end - input.start);
   connection.skipLength -= length;

@@ -1,4 +1,7 @@
-/** Sends long bodies in pieces, because copying megabytes to the operating system takes milliseconds. */
+/**
+ * Sends long bodies in pieces, because copying megabytes to the operating system takes
+ * milliseconds.
+ */
 
 import type { Socket } from 'node:net';
 import type { Turns } from '../../answering/limits/turns.ts';
@@ -6,8 +9,9 @@ import type { Turns } from '../../answering/limits/turns.ts';
 const PIECE_BYTES = 128 << 10;
 
 /**
- * Sends one piece per turn of the event loop, and pauses if other requests were answered in the meantime. `over` is
- * called when the operating system has taken all pieces, or when the connection is closed before that.
+ * Sends one piece in each turn of the event loop, and pauses if other requests were answered in the
+ * meantime. Calls `over` when the operating system has accepted all pieces, or when the connection
+ * is closed before that.
  */
 export function sendInPieces(
   socket: Socket,

@@ -1,6 +1,7 @@
 /**
- * The only form of request that the fast lane reads: the form that ordinary clients send. The syntax is so strict
- * that two programs cannot read a request differently. Node's server reads all other requests.
+ * Parses requests of the ordinary form, which is the only form that the fast lane reads. The syntax
+ * is so strict that two programs cannot read a request differently. Node's server reads all other
+ * requests.
  */
 
 import type { LaneExit } from '../../answering/counters.ts';
@@ -9,30 +10,35 @@ import type { RawHead } from '../../message/request-head.ts';
 /** The head of an ordinary request. */
 export interface OrdinaryHead extends RawHead {
   readonly bodyLength: number;
-  /** The client wants the connection to be closed after the response. */
+  /** True if the client wants the connection to be closed after the response. */
   readonly isLast: boolean;
 }
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
 const VERSION = 'HTTP/1.1';
 const URL_CHARACTER = /[A-Za-z0-9_.~%!$&'()*+,;=:@/?-]/;
-/** The origin form only, and only characters that a URL may contain. */
+/** A target in origin form. It contains only characters that a URL may contain. */
 const TARGET = new RegExp(`^/${URL_CHARACTER.source}*$`);
-/** 1 for each byte that is a character of a URL. */
+/** The value is 1 for each byte that is a character of a URL. */
 const IS_URL_CHARACTER = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(URL_CHARACTER.test(String.fromCharCode(code))),
 );
-/** A name without white space before the colon. A value of visible ASCII, with spaces only in the middle. */
+/**
+ * A header line. Its name has no white space before the colon. Its value is visible ASCII, with
+ * spaces only in the middle.
+ */
 const HEADER = /^([A-Za-z0-9-]{1,64}):[ \t]?([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 /** An incomplete header line that can still become valid. */
 const HEADER_START =
   /^(?:[A-Za-z0-9-]{0,64}|[A-Za-z0-9-]{1,64}:[ \t]?(?:[\x21-\x7e][\x20-\x7e]*)?\r?|\r)$/;
-/** No sign and no leading zero. With nine digits at most, the number is exact. */
+/**
+ * A number without a sign and without leading zeros. With nine digits at most, the number is exact.
+ */
 const LENGTH = /^(?:0|[1-9][0-9]{0,8})$/;
 const END_OF_LINE = '\r\n';
 const LENGTH_HEADER = 'content-length';
 
-/** A request with one of these headers is handed to Node's server. */
+/** A request with one of these headers is passed to Node's server. */
 const EXITS: ReadonlyMap<string, LaneExit> = new Map([
   ['transfer-encoding', 'chunked'],
   ['te', 'chunked'],
@@ -44,7 +50,10 @@ const EXITS: ReadonlyMap<string, LaneExit> = new Map([
   ['proxy-connection', 'syntax'],
 ]);
 
-/** Parses a head, given without the empty line at its end. Returns the reason if Node has to read it. */
+/**
+ * Parses a head, given without the empty line at its end. Returns the reason if Node has to read
+ * the request.
+ */
 export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
   const [requestLine, ...lines] = text.split(END_OF_LINE);
   if (!isRequestLine(requestLine)) return 'syntax';
@@ -61,7 +70,7 @@ export function parseOrdinaryHead(text: string): OrdinaryHead | LaneExit {
   return isOrdinary ? { method, target, headers, bodyLength: Number(length), isLast } : 'syntax';
 }
 
-/** Whether all of these bytes may be part of a query. */
+/** Returns true if all of these bytes may be part of a query. */
 export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): boolean {
   for (let index = start; index < end; index++) {
     if (IS_URL_CHARACTER[bytes[index]] === 0) return false;
@@ -69,7 +78,7 @@ export function isOrdinaryQuery(bytes: Buffer, start: number, end: number): bool
   return true;
 }
 
-/** Parses the value of a Content-Length; undefined if its form is unusual. */
+/** Parses the value of a Content-Length. Returns undefined if the form of the value is unusual. */
 export function parseOrdinaryLength(bytes: Buffer, start: number, end: number): number | undefined {
   const text = bytes.toString('latin1', start, end);
   return LENGTH.test(text) ? Number(text) : undefined;
@@ -83,7 +92,10 @@ function isRequestLine(line: string): boolean {
   );
 }
 
-/** Headers by name in lower case. Returns a reason for Node if a line is unusual or a name is repeated. */
+/**
+ * Returns the headers by name in lower case. If a line is unusual or a name is repeated, returns
+ * the reason why Node has to read the request.
+ */
 function readHeaders(lines: readonly string[]): Record<string, string> | LaneExit {
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
@@ -97,19 +109,23 @@ function readHeaders(lines: readonly string[]): Record<string, string> | LaneExi
   return headers;
 }
 
-/** The name in an incomplete line that has a colon already, and the value so far. */
+/**
+ * Matches an incomplete line that already contains a colon: the name, and the first part of the
+ * value.
+ */
 const NAMED = /^([A-Za-z0-9-]{1,64}):[ \t]?([^\r]*)/;
-/** An incomplete length. */
+/** Matches the first part of a length. */
 const LENGTH_START = /^(?:0|[1-9][0-9]{0,8})?$/;
 
 /**
- * The head of an incomplete request. As soon as it can no longer become ordinary, it is handed to Node's server, which may refuse
- * the request before the rest arrives. Each complete line is checked only once.
+ * The head of an incomplete request. If the head can no longer become ordinary, the request is
+ * passed to Node's server at once. Node's server may refuse the request before the rest arrives.
+ * Each complete line is checked only once.
  */
 export class PartialHead {
-  /** Length of the complete lines that were checked already. */
+  /** The length of the complete lines that have been checked. */
   checkedLength = 0;
-  /** The head is complete and was admitted, but its body is incomplete. */
+  /** True if the head is complete and was admitted, but the body is incomplete. */
   isAdmitted = false;
   #hasLength = false;
 
@@ -119,7 +135,9 @@ export class PartialHead {
     this.#hasLength = false;
   }
 
-  /** Checks the text after the checked lines. Returns the reason if Node has to read the request. */
+  /**
+   * Checks the text after the checked lines. Returns the reason if Node has to read the request.
+   */
   check(text: string): LaneExit | undefined {
     const lines = text.split(END_OF_LINE);
     const last = lines.pop() ?? '';

@@ -1,9 +1,18 @@
-/** Limits the time for which requests are answered in one turn of the event loop, because all other work waits. */
+/**
+ * Limits the time in which requests are answered in one turn of the event loop, because all other
+ * work waits during this time.
+ */
 
 const TURN_MS_MAX = 4;
-/** A longer answer may take a millisecond, so the clock is read after it. */
+/**
+ * From this length on, the clock is read after each answer, because the answer may take a
+ * millisecond.
+ */
 const LONG_FROM = 4096;
-/** Reading the clock takes less than a microsecond, an ordinary answer a few microseconds. */
+/**
+ * The number of short answers between two reads of the clock. Reading the clock takes less than a
+ * microsecond; an ordinary answer takes a few microseconds.
+ */
 const SHORT_ANSWERS_PER_LOOK = 4;
 
 export class TurnClock {

@@ -10,7 +10,10 @@ interface Tally {
 
 export class TurnTally {
   readonly #counters: RequestCounters;
-  /** A list, because a turn has few different types and statuses. */
+  /**
+   * The counts by type and status. A list is sufficient, because a turn has few different types and
+   * statuses.
+   */
   readonly #tallies: Tally[] = [];
 
   constructor(counters: RequestCounters) {

@@ -1,6 +1,7 @@
 /**
- * The part in which the heads of one connection usually differ: the query of a GET, or the Content-Length of a POST.
- * If all other bytes are the same as in the last head, only this part is parsed.
+ * Finds the part in which the heads of one connection usually differ: the query of a GET, or the
+ * Content-Length of a POST. If all other bytes are the same as in the last head, only this part is
+ * parsed.
  */
 
 import type { OrdinaryHead } from './ordinary-request.ts';
@@ -14,7 +15,9 @@ export interface VaryingPart {
 
 const LENGTH_LINE = /\r\ncontent-length:[ \t]?/i;
 
-/** Finds the varying part of an ordinary head; undefined if the head has none. */
+/**
+ * Finds the varying part of an ordinary head. Returns undefined if the head has no varying part.
+ */
 export function findVaryingPart(
   text: string,
   { method, target, bodyLength }: OrdinaryHead,
@@ -33,7 +36,10 @@ function findQuery(method: string, target: string): VaryingPart | undefined {
   return { kind: 'query', start: targetStart + mark + 1, end: targetStart + target.length };
 }
 
-/** The end of the varying part in another head, from `start` to `end`; -1 if the heads also differ elsewhere. */
+/**
+ * Returns the end of the varying part in another head, which is the bytes from `start` to `end`.
+ * Returns -1 if the heads also differ elsewhere.
+ */
 export function findPartEnd(
   part: VaryingPart,
   head: Buffer,
@@ -50,7 +56,10 @@ export function findPartEnd(
   return isSame ? partEnd : -1;
 }
 
-/** Whether the varying part is the same in another head. A loop is fast here, because it usually ends early. */
+/**
+ * Returns true if the varying part is the same in another head. A loop is fast here, because it
+ * usually ends early.
+ */
 export function isSamePart(
   { start, end }: VaryingPart,
   head: Buffer,
@@ -63,7 +72,10 @@ export function isSamePart(
   return true;
 }
 
-/** Copies the varying part of another head of the same length. For so few bytes, a loop is faster than `copy`. */
+/**
+ * Copies the varying part from another head of the same length. For so few bytes, a loop is faster
+ * than `copy`.
+ */
 export function replacePart(
   { start, end }: VaryingPart,
   head: Buffer,

@@ -1,4 +1,7 @@
-/** The refusals of bytes that Node could not read as a request: invalid, too long, or too late. */
+/**
+ * The refusals of bytes that Node could not read as a request: the bytes are invalid, too long, or
+ * too late.
+ */
 
 import { RequestError } from '../../../info/request-error.ts';
 import { MALFORMED_REQUEST } from '../../message/refusal-reply.ts';
@@ -8,7 +11,7 @@ import { refuseLateness } from '../connections/timeouts.ts';
 /** An error of the connection, or of Node's parser. Errors of the parser have a `reason`. */
 export type ClientError = NodeJS.ErrnoException & { readonly reason?: string };
 
-/** The refusal of the client's bytes; undefined if the connection itself failed. */
+/** Returns the refusal of the client's bytes; returns undefined if the connection itself failed. */
 export function describeClientError(
   { code = '', reason = '' }: ClientError,
   settings: Pick<HttpSettings, 'headerBytesMax' | 'headerTimeout' | 'requestTimeout'>,
@@ -23,7 +26,8 @@ export function describeClientError(
     return new RequestError('body_too_large', message, 'body');
   }
   if (!code.startsWith('HPE_')) return undefined;
-  // The code depends on which of the two headers comes first.
+  // The reason is checked before the code, because the code depends on which of the two headers
+  // comes first.
   if (reason.includes("can't be present with")) return TWO_FRAMINGS;
   return SYNTAX_FAULTS[code] ?? MALFORMED_REQUEST;
 }

@@ -1,9 +1,14 @@
-/** Checks of a request's head that Node leaves to us: the HTTP version, Host and Expect. */
+/**
+ * Checks the parts of a request's head that Node does not check: the HTTP version, Host and Expect.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import { RequestError, wrongValue } from '../../../info/request-error.ts';
 
-/** Finds an unknown HTTP version, a missing or repeated Host, or several different Content-Types. */
+/**
+ * Finds an unknown HTTP version, a missing or repeated Host, or several different Content-Types.
+ * Returns undefined if there is no fault.
+ */
 export function findHeadFault({
   httpVersion,
   rawHeaders,
@@ -31,14 +36,17 @@ function refuseTypes(count: number): RequestError {
   return new RequestError('malformed_request', message, 'Content-Type');
 }
 
-/** All values of a header, from `rawHeaders` (name, value, name, ...), because `headers` has only the first Host and type. */
+/**
+ * Returns all values of a header from `rawHeaders` (name, value, name, ...). `headers` is not used,
+ * because `headers` keeps only the first Host and the first Content-Type.
+ */
 function valuesOf(rawHeaders: readonly string[], header: string): string[] {
   return rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1].toLowerCase() === header,
   );
 }
 
-/** Whether the client waits for a 100 Continue. HTTP/1.0 does not have 100 Continue. */
+/** Returns true if the client waits for a 100 Continue. HTTP/1.0 does not have 100 Continue. */
 export function expectsContinue({ httpVersion, headers }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1';
 }

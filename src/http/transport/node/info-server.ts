@@ -1,7 +1,7 @@
 /**
- * Accepts connections, and hands requests to Node's HTTP server as streams in place of sockets. A connection
- * starts on the fast lane, if that is on, and moves to Node's server at the first request that the lane does
- * not read.
+ * Accepts connections, and passes requests to Node's HTTP server as streams instead of sockets. If
+ * the fast lane is on, a connection starts on the fast lane. It moves to Node's server at the first
+ * request that the fast lane does not read.
  */
 
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
@@ -27,7 +27,9 @@ export interface InfoServerParts {
 const NOTHING = Buffer.alloc(0);
 
 export class InfoServer extends ConnectionServer {
-  /** Parses requests. This server does not listen: the connections that it serves are handed to it. */
+  /**
+   * The server that parses requests. It does not listen: it gets its connections from `passToNode`.
+   */
   readonly http: Server;
   readonly #connections: OpenConnections;
   readonly #lane: FastLane | undefined;
@@ -60,9 +62,11 @@ export class InfoServer extends ConnectionServer {
     else this.#lane.accept(client);
   }
 
-  /** Hands a client to Node's server, with the bytes that it has sent already. */
+  /**
+   * Passes a client to Node's server, with the bytes that have already been read from the client.
+   */
   passToNode(client: ClientConnection, { head = NOTHING, rest = NOTHING }: SentBytes = {}): void {
-    // The socket has emitted its last event, so a new stream would never be closed.
+    // The socket has already emitted its last event, so nothing would ever close a new stream.
     if (client.socket.destroyed) return;
     const stream = new RequestStream(client, this.#turnQueue, this.#unfinished);
     this.http.emit('connection', stream);

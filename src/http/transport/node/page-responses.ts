@@ -1,4 +1,4 @@
-/** Sends everything that needs no key: pages, the dashboard, and the health of the service. */
+/** Sends the responses that need no key: pages, the dashboard, and the health of the service. */
 
 import type { RequestError } from '../../../info/request-error.ts';
 import type { LiveState } from '../../../replica/live-state.ts';
@@ -20,9 +20,9 @@ const HTML = { 'Content-Type': 'text/html; charset=utf-8' };
 export interface PageParts {
   readonly live: LiveState;
   readonly answers: { describePast(): PastHealth };
-  /** Asks the follower to read accounts; undefined without a follower. */
+  /** The client that has the follower's last report; undefined without a follower. */
   readonly follower?: FollowerClient | undefined;
-  /** The last report about the disk of the data folder. */
+  /** Returns the last report about the disk of the data folder. */
   readonly readDisk?: (() => DiskReport | undefined) | undefined;
   readonly settings: Pick<HttpSettings, 'explorerUrl'>;
 }
@@ -35,7 +35,7 @@ export class PageResponses {
     this.#parts = parts;
   }
 
-  /** Sends a page; returns a refusal if there is no page of that name. */
+  /** Sends a page. Returns a refusal if no page has this name. */
   send(route: PageRoute, exchange: HttpExchange): Promise<void> | RequestError | undefined {
     const { response } = exchange;
     if (route.name === 'asset') {
@@ -51,7 +51,10 @@ export class PageResponses {
     return undefined;
   }
 
-  /** Sends a file, by default the page itself. Returns false if there is no file with this name. */
+  /**
+   * Sends a file of the dashboard. The default is the page itself. Returns false if no file has
+   * this name.
+   */
   #sendAsset({ request, response }: HttpExchange, name?: string): boolean {
     const asset = findAsset(this.#dashboard, request.headers, name);
     if (asset === undefined) return false;

@@ -1,4 +1,4 @@
-/** Reading the body of a request on Node's server. */
+/** Reads the body of a request on Node's server. */
 
 import type { RequestError } from '../../../info/request-error.ts';
 import { DISCARDED_BYTES_MAX, refuseLength } from '../../message/request-head.ts';
@@ -16,8 +16,9 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the body. Returns a refusal if the body is over the limit, or if incomplete requests use too much memory.
- * A body over the limit is read to its end, or until DISCARDED_BYTES_MAX more were read.
+ * Reads the body. Returns a refusal if the body is over the limit, or if incomplete requests use
+ * too much memory. A body over the limit is read to its end, or until DISCARDED_BYTES_MAX further
+ * bytes were read.
  */
 export function readBody(
   { request, response }: HttpExchange,
@@ -28,7 +29,7 @@ export function readBody(
     request.on('data', (chunk: Buffer) => body.add(chunk));
     request.on('end', () => body.finish());
     request.on('error', reject);
-    // If the client ends its side in the middle of the body, this is the only event.
+    // If the client ends its side in the middle of the body, 'close' is the only event.
     response.once('close', () => {
       body.release();
       reject(CUT_SHORT);
@@ -42,7 +43,10 @@ const CUT_SHORT = new Error('the client ended its side in the middle of the body
 class UnfinishedBody implements UnfinishedRequest {
   readonly #terms: BodyLimits;
   readonly #resolve: (outcome: Buffer | RequestError) => void;
-  /** One buffer for all chunks: thousands of tiny Buffers would need far more memory than their bytes. */
+  /**
+   * One buffer for all chunks. Thousands of tiny Buffers would need far more memory than their
+   * bytes.
+   */
   #bytes: Buffer = NOTHING;
   #length = 0;
   #isRefused = false;
@@ -94,7 +98,8 @@ class UnfinishedBody implements UnfinishedRequest {
   #keepIn(bytes: Buffer): void {
     if (bytes === this.#bytes) return;
     this.#bytes = bytes;
-    // The first chunk may be a view of a larger buffer, which stays in memory as a whole.
+    // The first chunk may be a view of a larger buffer. The whole larger buffer then stays in
+    // memory, so its size is counted.
     this.#terms.unfinished.note(this, bytes.buffer.byteLength);
   }
 }

@@ -24,7 +24,7 @@ export interface RequestHandlerParts extends PageParts {
   readonly settings: Pick<HttpSettings, 'bodyBytesMax' | 'explorerUrl'>;
 }
 
-/** Undefined if a page was sent already. */
+/** The reply to a request; undefined if a page was sent already. */
 type Outcome = Reply | undefined;
 
 export class RequestHandler {
@@ -102,13 +102,14 @@ export class RequestHandler {
 
   #send({ response }: HttpExchange, reply: Outcome): void {
     if (reply?.releaseBody !== undefined) releaseAfter(response, reply.releaseBody);
-    // The body of the request was refused already (upgrades-and-errors.ts).
+    // If the headers were sent already, the body of the request was refused
+    // (upgrades-and-errors.ts).
     if (reply === undefined || response.headersSent) return;
     sendReply(response, reply);
   }
 
   #count({ response }: HttpExchange, type: string, startedMs: number): void {
-    // The client disconnected before it got a response.
+    // Without headers, the client disconnected before it got a response.
     if (!response.headersSent) return;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#parts.counters.countRequests(type, response.statusCode, seconds, 1);
@@ -116,13 +117,17 @@ export class RequestHandler {
 
   #fail({ request, response }: HttpExchange, error: unknown): void {
     if (response.headersSent || request.socket.destroyed) return;
-    // The client is still connected, so this is a bug in perpinfo. Only this connection is closed.
+    // The client is still connected, so the error is a bug in perpinfo. Only this connection is
+    // closed.
     this.#parts.answers.reportFailure(error);
     response.destroy();
   }
 }
 
-/** The socket may still read a body after its response was closed, so the buffer is not reused. */
+/**
+ * Releases a body after its response. The buffer of the body is not reused, because the socket may
+ * still read it after the response was closed.
+ */
 function releaseAfter(response: ServerResponse, release: (isFree: boolean) => void): void {
   if (response.closed) release(false);
   else response.once('close', () => release(false));

@@ -1,8 +1,9 @@
 /**
- * The stream that Node's HTTP server gets instead of a client's socket. The stream hands over one request at a
- * time. Until the response is written, the next request waits here, and nothing is read from the client. So a
- * client that pipelines thousands of requests, or does not read its responses, costs the time and memory of one
- * request. Also, no other request is in flight when a CONNECT, an upgrade, or bytes that are not HTTP arrive.
+ * The stream that Node's HTTP server gets instead of a client's socket. The stream passes on one
+ * request at a time. Until the response is written, the next request waits here, and nothing is
+ * read from the client. So a client that pipelines thousands of requests, or does not read its
+ * responses, costs the time and memory of one request. Also, no other request is in flight when a
+ * CONNECT, an upgrade, or bytes that are not HTTP arrive.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -31,12 +32,15 @@ export interface SentBytes {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** The bytes that end the headers of a request, and also a chunked body. */
+/** The bytes that end the headers of a request. They also end a chunked body. */
 const SECTION_END = '\r\n\r\n';
-/** Maximum number of pieces that are handed to Node in one turn. */
+/** Maximum number of pieces that are passed to Node in one turn. */
 const PIECES_PER_TURN = 16;
 
-/** The end of the headers or of the body in `bytes`; -1 if it is not there. `before` has the bytes before `bytes`. */
+/**
+ * Returns the end of the headers or of the body in `bytes`; returns -1 if the end is not there.
+ * `before` contains the bytes before `bytes`.
+ */
 function findSectionEnd(bytes: Buffer, before: string): number {
   for (let missing = 1; missing < SECTION_END.length; missing++) {
     const isBegun = before.endsWith(SECTION_END.slice(0, -missing));
@@ -49,14 +53,17 @@ function findSectionEnd(bytes: Buffer, before: string): number {
 
 const LINE_ENDS: readonly number[] = [0x0d, 0x0a];
 
-/** The number of bytes of the empty lines at the start. */
+/** Returns the number of bytes of the empty lines at the start. */
 function countEmptyLines(bytes: Buffer): number {
   let length = 0;
   while (length < bytes.length && LINE_ENDS.includes(bytes[length])) length++;
   return length;
 }
 
-/** The cast is safe, because Node's server gets no other streams (info-server.ts). */
+/**
+ * Casts a stream of Node's server. The cast is safe, because Node's server gets no other streams
+ * (info-server.ts).
+ */
 export function asRequestStream(stream: Duplex): RequestStream {
   return stream as RequestStream;
 }
@@ -69,29 +76,44 @@ export class RequestStream
   readonly #queue: TurnQueue;
   readonly #unfinished: UnfinishedBytes;
   #held: Buffer = NOTHING;
-  /** The bytes before `#held`. */
+  /** The bytes that come before `#held`. */
   #firstPiece: Buffer = NOTHING;
-  /** Node has begun to read the stream. From then on, Node parses each piece as soon as it is pushed. */
+  /**
+   * True if Node has started to read the stream. From then on, Node parses each piece as soon as it
+   * is pushed.
+   */
   #isRead = false;
-  /** The last bytes that Node got. Needed because the end of the headers may be split between two reads. */
+  /**
+   * The last bytes that Node got. They are needed because the end of the headers may be split
+   * between two reads.
+   */
   #lastBytes = '';
-  /** The next request has not started. Only empty lines have arrived, which Node skips. */
+  /**
+   * True if the next request has not started. Only empty lines, which Node skips, may have arrived.
+   */
   #isBeforeRequest = true;
   #exchange: HttpExchange | undefined;
-  /** Number of bytes of the current body that are still missing; infinite if the body is chunked. */
+  /**
+   * The number of bytes of the current body that are still missing; infinite if the body is
+   * chunked.
+   */
   #bodyBytesLeft = 0;
   #isPumping = false;
   #hasPushedEnd = false;
-  /** Node gets no more bytes, because the last response is being sent, or another handler has the client. */
+  /**
+   * True if Node gets no more bytes, because the last response is being sent, or because another
+   * handler has the client.
+   */
   #isOver = false;
 
   constructor(client: ClientConnection, queue: TurnQueue, unfinished: UnfinishedBytes) {
-    // Half open: a client may end its side and still wait for the response.
+    // The stream may be half open: a client may end its side and still wait for the response.
     super({ allowHalfOpen: true, decodeStrings: false });
     this.client = client;
     this.#queue = queue;
     this.#unfinished = unfinished;
-    // Node removes its own listener at a CONNECT or an upgrade.
+    // This stream needs its own listener, because Node removes Node's listener at a CONNECT or an
+    // upgrade.
     this.on('error', () => undefined);
     this.on('resume', () => this.#queue.add(this));
   }
@@ -100,12 +122,12 @@ export class RequestStream
     return this.#hasBytes || this.exchange !== undefined || this.writableLength > 0;
   }
 
-  /** Whether no further request of this connection will be answered. */
+  /** True if no further request of this connection will be answered. */
   get isLastRequest(): boolean {
     return this.#isOver || (this.client.isDraining && this.#held.length <= this.#bodyBytesLeft);
   }
 
-  /** Starts the stream with bytes that were read before. */
+  /** Starts the stream with bytes that were read before the stream was created. */
   start(head: Buffer, rest: Buffer): void {
     this.#firstPiece = head;
     this.#hold(rest);
@@ -114,7 +136,7 @@ export class RequestStream
   }
 
   takeRead(bytes: Buffer, length: number): void {
-    // The client is read again after these bytes were handed over.
+    // The client is read again after these bytes were passed on.
     this.client.pause();
     if (this.#isOver) return;
     const read = Buffer.from(bytes.subarray(0, length));
@@ -130,7 +152,7 @@ export class RequestStream
     this.destroy();
   }
 
-  /** Called with each request as it begins. */
+  /** Called with each request when the request starts. */
   begin(exchange: HttpExchange): void {
     const { request, response } = exchange;
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
@@ -139,14 +161,14 @@ export class RequestStream
     response.once('close', () => this.#queue.add(this));
   }
 
-  /** The request in flight, if any. */
+  /** The request in flight; undefined if no request is in flight. */
   get exchange(): HttpExchange | undefined {
     return this.#exchange?.request.complete && this.#exchange.response.closed
       ? undefined
       : this.#exchange;
   }
 
-  /** Stops handing over bytes, and returns the remaining bytes. */
+  /** Stops passing on bytes, and returns the remaining bytes. */
   stop(): Buffer {
     this.#isOver = true;
     const held = this.#held;
@@ -156,11 +178,15 @@ export class RequestStream
 
   #hold(bytes: Buffer): void {
     this.#held = bytes;
-    // A view of a buffer keeps the whole buffer in memory.
+    // A view of a buffer prevents the whole buffer from being freed, so the size of the whole
+    // buffer is counted.
     this.#unfinished.note(this, bytes.length === 0 ? 0 : bytes.buffer.byteLength);
   }
 
-  /** The requests that wait for a response are dropped unread; a body is on its way to the request. */
+  /**
+   * Drops the requests that wait for a response, without reading them. Does nothing unless a
+   * complete request is in flight.
+   */
   refuseUnfinished(): void {
     const { exchange } = this;
     if (exchange === undefined || !exchange.request.complete) return;
@@ -172,7 +198,7 @@ export class RequestStream
     return this.#isOver;
   }
 
-  /** Called by Node when the last response is written; a socket has the same method. */
+  /** Called by Node when the last response is written. A socket has the same method. */
   destroySoon(): void {
     this.stop();
     this.client.linger();
@@ -185,7 +211,7 @@ export class RequestStream
     this.client.linger();
   }
 
-  /** Sets the only deadline of the connection. Called by Node. */
+  /** Sets the connection's only deadline. Called by Node. */
   setTimeout(ms: number): this {
     this.client.socket.setTimeout(ms);
     return this;
@@ -194,14 +220,14 @@ export class RequestStream
   override _read(): void {
     this.#isRead = true;
     process.nextTick(() => {
-      // A new request waits for its turn. The rest of the current request is handed over immediately.
+      // A new request waits for its turn. The rest of the current request is passed on immediately.
       if (this.#exchange === undefined || this.#exchange.request.complete) this.#queue.add(this);
       else if (!this.#queue.has(this)) this.pump();
     });
   }
 
   override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
-    // A write that fails closes the socket, and this stream with it.
+    // A failed write closes the socket, and the socket then closes this stream.
     this.client.socket.write(chunk, encoding, (error) => {
       if (!error) done();
     });
@@ -228,7 +254,10 @@ export class RequestStream
     done();
   }
 
-  /** Hands over the bytes that Node may have now: the rest of the current request, or the next request. */
+  /**
+   * Passes on the bytes that Node may get now: the rest of the current request, or the next
+   * request.
+   */
   pump(): void {
     if (this.#isPumping || this.#isOver || this.destroyed) return;
     this.#isPumping = true;
@@ -247,7 +276,9 @@ export class RequestStream
     }
   }
 
-  /** Whether to read while a response is pending, to notice that the client is gone. */
+  /**
+   * True if the client may be read while a response is pending, to notice that the client is gone.
+   */
   get #mayReadAhead(): boolean {
     const { exchange } = this;
     const isPending = exchange?.request.complete === true && !exchange.response.headersSent;
@@ -263,7 +294,10 @@ export class RequestStream
     return this.#firstPiece.length > 0 || this.#held.length > 0;
   }
 
-  /** Whether Node may have the next bytes: no response is pending, or the bytes belong to the current body. */
+  /**
+   * Returns true if Node may get the next bytes: no response is pending, or the bytes belong to the
+   * current body.
+   */
   #isNext(): boolean {
     if (this.#isOver || this.destroyed) return false;
     if (this.#exchange === undefined || !this.#exchange.request.complete) return true;
@@ -274,7 +308,7 @@ export class RequestStream
     return true;
   }
 
-  /** Takes the rest of a body or of the headers, as far as the bytes have arrived. */
+  /** Takes the part of a body or of the headers that has arrived. */
   #takePiece(): Buffer {
     if (this.#firstPiece.length > 0) return this.#takeFirstPiece();
     const length = Math.min(this.#pieceLength(), this.#held.length);
@@ -295,7 +329,8 @@ export class RequestStream
   }
 
   #pieceLength(): number {
-    // All empty lines are one piece. One by one, they would let a client keep the server busy.
+    // All empty lines are one piece. If each empty line were a piece, a client could keep the
+    // server busy with empty lines.
     const emptyLength = this.#isBeforeRequest ? countEmptyLines(this.#held) : 0;
     if (emptyLength > 0) return emptyLength;
     this.#isBeforeRequest = false;
@@ -305,7 +340,10 @@ export class RequestStream
     return end === -1 ? this.#held.length : end;
   }
 
-  /** Ends the stream after all responses, or immediately if the client ended in the middle of a request. */
+  /**
+   * Ends the stream after all responses. If the client ended in the middle of a request, ends the
+   * stream immediately.
+   */
   #pumpEnd(): void {
     if (this.#hasPushedEnd || this.readableLength > 0 || !this.#isNext()) return;
     this.#hasPushedEnd = true;

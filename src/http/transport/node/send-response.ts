@@ -40,8 +40,9 @@ class HeaderObject implements HeaderSink {
 }
 
 /**
- * Whether the connection is closed after the response. That is the case for the last response while the service
- * drains, and for a response that is sent instead of 100 Continue, because the client may still send the body.
+ * Returns true if the connection must be closed after the response. The connection is closed after
+ * the last response while the service drains. It is also closed after a response that is sent
+ * instead of 100 Continue, because the client may still send the body.
  */
 function isLastResponse({ req: request, shouldKeepAlive }: ServerResponse): boolean {
   const isUnclear = expectsContinue(request) && !request.complete;
@@ -61,7 +62,7 @@ function bodyOf({ body }: Reply): string | Buffer {
   return Buffer.isBuffer(body) ? body : body.toString();
 }
 
-/** Writes the head of a response that is not a Reply: a page, a file. */
+/** Writes the head of a response that is not a Reply, such as a page or a file. */
 export function writeHead(
   response: ServerResponse,
   status: number,

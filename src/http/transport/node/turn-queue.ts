@@ -1,14 +1,14 @@
 /**
- * The queue of streams that have bytes for Node's server. Streams take turns, for at most a millisecond per turn of
- * the event loop. Between these turns, connections are accepted and the fast lane answers, so an ordinary
- * question never waits for all requests that are queued here.
+ * The queue of streams that have bytes for Node's server. Streams take turns, for at most a
+ * millisecond in each turn of the event loop. Between these milliseconds, connections are accepted
+ * and the fast lane answers. So an ordinary question never waits for all requests in this queue.
  */
 
 import { SliceLoop } from '../../../timing/slices.ts';
 
 const TURN_MS = 1;
 
-/** A stream that hands over some of its bytes in each turn. */
+/** A stream that passes on some of its bytes in each turn. */
 export interface Pumpable {
   pump(): void;
 }
@@ -21,7 +21,7 @@ export class TurnQueue {
     hasMore: () => this.#waiting.size > 0,
   });
 
-  /** Adding a stream again before its turn has no effect. */
+  /** Adds a stream to the queue. Adding a stream again before its turn has no effect. */
   add(stream: Pumpable): void {
     this.#waiting.add(stream);
     this.#slices.start();

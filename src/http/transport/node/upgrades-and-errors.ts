@@ -1,7 +1,7 @@
 /**
- * The events of Node's server that are not ordinary requests: upgrades, CONNECT, and bytes that Node
- * could not read as a request. Since a client's requests are read one at a time, no other request is in
- * flight on the connection.
+ * Handles the events of Node's server that are not ordinary requests: upgrades, CONNECT, and bytes
+ * that Node could not read as a request. A client's requests are read one at a time, so no other
+ * request is in flight on the connection.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +26,7 @@ import type { RequestStream, SentBytes } from './request-stream.ts';
 import { sendReply } from './send-response.ts';
 
 export interface UpgradesAndErrorsParts {
-  /** Opens WebSocket connections, or returns why a handshake is refused. */
+  /** Opens a WebSocket connection, or returns the refusal of the handshake. */
   readonly push: { accept(handshake: Handshake, secret: string): RequestError | undefined };
   readonly counters: RequestCounters;
   readonly settings: Pick<
@@ -35,7 +35,7 @@ export interface UpgradesAndErrorsParts {
   >;
 }
 
-/** Hands a client to Node's server again. `sent` has the bytes that come first. */
+/** Passes a client to Node's server again. `sent` contains the bytes that Node reads first. */
 type PassToNode = (client: ClientConnection, sent: SentBytes) => void;
 
 export class UpgradesAndErrors {
@@ -49,7 +49,9 @@ export class UpgradesAndErrors {
     this.#text = new ReplyText(parts.settings.idleTimeout);
   }
 
-  /** Refuses bytes that are not a request, arrive too slowly, or have too long headers. */
+  /**
+   * Refuses bytes that are not a request, that arrive too slowly, or whose headers are too long.
+   */
   sendClientError(error: ClientError, stream: RequestStream): void {
     const refusal = describeClientError(error, this.#parts.settings);
     // A client that never sent anything gets no response.
@@ -61,7 +63,7 @@ export class UpgradesAndErrors {
     this.#send(stream, replyToBadBytes(refuseMethod('CONNECT', INFO_METHODS), INFO_METHODS));
   }
 
-  /** Opens a WebSocket; a request for another protocol is served as an ordinary request. */
+  /** Opens a WebSocket. A request for another protocol is served as an ordinary request. */
   upgrade(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const route = findRoute(request.url ?? '');
     if (route?.name !== 'ws' || !offersPush(request)) {
@@ -89,12 +91,16 @@ export class UpgradesAndErrors {
     }
     const handshake = { request, socket: client.socket, head };
     const refusal = this.#parts.push.accept(handshake, secret);
-    // The client is released only without a refusal, because the stream writes refusals.
+    // The client is released only if the handshake is not refused, because the stream writes
+    // refusals.
     if (refusal === undefined) client.release(stream.stop());
     return refusal;
   }
 
-  /** Replays the request without its Upgrade header on a new stream, because Node no longer reads this stream. */
+  /**
+   * Replays the request without its Upgrade header on a new stream, because Node no longer reads
+   * this stream.
+   */
   #ignoreOffer(request: IncomingMessage, stream: RequestStream, head: Buffer): void {
     const held = stream.stop();
     this.#passToNode(stream.client, {

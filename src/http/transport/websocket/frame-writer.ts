@@ -1,6 +1,6 @@
 /**
- * Writes WebSocket frames one after the other into a reused buffer. The frames can be sent without a change,
- * because frames of a server are not masked.
+ * Writes WebSocket frames one after the other into a reused buffer. The frames can be sent without
+ * a change, because the frames of a server are not masked.
  */
 
 import { constants, deflateRawSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { AnswerWriter } from '../../../info/writing/answer-writer.ts';
 const FINAL_TEXT = 0x81;
 /** The bit of a compressed message (RFC 7692). */
 const COMPRESSED = 0x40;
-/** Shorter payloads are not compressed. */
+/** Payloads below this length are not compressed. */
 const COMPRESSED_BYTES_MIN = 1024;
 /** The size of the compression window, 4 KiB. Widely used clients do not offer a larger window. */
 export const WINDOW_BITS = 12;
@@ -18,32 +18,38 @@ const DEFLATE_OPTIONS = {
   finishFlush: constants.Z_SYNC_FLUSH,
   windowBits: WINDOW_BITS,
 };
-/** The end of every compressed message, which is not sent. */
+/** The length of the end of every compressed message. The end is not sent. */
 const FLUSH_BYTES = 4;
 const FINAL_PING = 0x89;
-/** The values of the length byte that mean: the length follows in 2 or in 8 bytes. */
+/** If the length byte has one of these values, the length follows in 2 bytes or in 8 bytes. */
 const LENGTH_IN_2 = 126;
 const LENGTH_IN_8 = 127;
-/** Nearly every frame has a header of this length, so this much room is left before the payload. */
+/**
+ * Nearly every frame has a header of this length, so this number of bytes is reserved before the
+ * payload.
+ */
 const USUAL_HEADER_BYTES = 4;
 const HEADER_BYTES_MAX = 10;
-/** The initial size. A client that is slow to read makes its connection hold a buffer of this size. */
+/**
+ * The initial size of the buffer. If a client is slow to read, its connection keeps a buffer of
+ * this size.
+ */
 const BYTES_INITIAL = 40 << 10;
 
 export class FrameWriter {
-  /** The payload of the current frame is written here. */
+  /** The writer of the payload of the current frame. */
   readonly out = new AnswerWriter(BYTES_INITIAL);
   #start = 0;
   #count = 0;
-  /** Whether the socket still reads the buffer. */
+  /** True if the socket still reads the buffer. `clear` must then use a new buffer. */
   #isReplacedOnClear = false;
 
-  /** Number of bytes of all frames so far. */
+  /** The number of bytes of all frames in the buffer. */
   get length(): number {
     return this.out.length;
   }
 
-  /** The number of text frames so far. */
+  /** The number of text frames in the buffer. */
   get count(): number {
     return this.#count;
   }
@@ -61,7 +67,7 @@ export class FrameWriter {
     this.out.moveTo(this.#start + USUAL_HEADER_BYTES);
   }
 
-  /** Ends the frame, and writes its header, since the length is known now. */
+  /** Ends the frame, and writes its header, because the length is now known. */
   end(): void {
     const { out } = this;
     const payload = this.#start + USUAL_HEADER_BYTES;
@@ -126,17 +132,20 @@ export class FrameWriter {
     this.#count++;
   }
 
-  /** The last complete frame. The bytes are valid until the next frame is written. */
+  /** Returns the last complete frame. The bytes are valid until the next frame is written. */
   last(): Buffer {
     return this.out.bytesFrom(this.#start);
   }
 
-  /** The frames between two positions. The bytes are valid until more is written, unless `replaceOnClear` is called. */
+  /**
+   * Returns the frames between two positions. The bytes are valid until more is written, unless
+   * `replaceOnClear` is called.
+   */
   bytesBetween(start: number, end: number): Buffer {
     return this.out.bytesBetween(start, end);
   }
 
-  /** The socket still reads the buffer, so `clear` must use a new buffer. */
+  /** Makes `clear` use a new buffer, because the socket still reads the current buffer. */
   replaceOnClear(): void {
     this.#isReplacedOnClear = true;
   }

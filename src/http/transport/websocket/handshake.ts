@@ -1,9 +1,9 @@
 /**
  * The handshake of WebSocket connections: recognizes handshakes and checks them.
  *
- * Some clients offer an upgrade to HTTP/2 with every ordinary question. If a server accepts upgrades at all, Node
- * stops reading HTTP at every request with an Upgrade header. The HTTP standard allows a server to ignore the
- * offer, so we handle the request as if it had no Upgrade header.
+ * Some clients offer an upgrade to HTTP/2 with every ordinary question. If a server accepts any
+ * upgrades, Node stops reading HTTP at every request with an Upgrade header. The HTTP standard
+ * allows a server to ignore the offer, so we handle the request as if it had no Upgrade header.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,12 +16,21 @@ import { WINDOW_BITS } from './frame-writer.ts';
 
 /** How long a client may take to answer the close frame while the service is running. */
 const CLOSE_MS = 2000;
-/** Maximum number of fragments of a message. Clients send whole messages, but a proxy may split them. */
+/**
+ * Maximum number of fragments of a message. Clients send whole messages, but a proxy may split
+ * them.
+ */
 const FRAGMENTS_MAX = 64;
-/** Minimum average size of the reads of one message. There is a minimum because each buffered read costs memory. */
+/**
+ * Minimum average size of the reads of one message. Smaller reads are limited because each buffered
+ * read costs memory.
+ */
 const READ_BYTES_MIN = 64;
 
-/** Messages are compressed independently. A shared window would need 300 KB of memory for each connection. */
+/**
+ * Each message is compressed independently. A window that is shared by all messages would need 300
+ * KB of memory for each connection.
+ */
 const COMPRESSION = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
@@ -40,7 +49,7 @@ export class Handshakes {
   readonly #settings: Pick<HttpSettings, 'bodyBytesMax'>;
   readonly #server: WebSocketServer;
   readonly #compressingServer: WebSocketServer;
-  /** Why `ws` refused the last handshake. */
+  /** The refusal of the last handshake that `ws` refused. */
   #refusal: RequestError | undefined;
 
   constructor(settings: Pick<HttpSettings, 'bodyBytesMax'>) {
@@ -61,7 +70,10 @@ export class Handshakes {
     return server;
   }
 
-  /** Answers the handshake and opens the connection, or returns why the handshake is refused. */
+  /**
+   * Answers the handshake and opens the connection. Returns the refusal if `ws` refuses the
+   * handshake.
+   */
   open(
     { request, socket, head }: Handshake,
     wantsCompression: boolean,
@@ -75,7 +87,7 @@ export class Handshakes {
   }
 }
 
-/** The types of `ws` do not have the option `closeTimeout` yet. */
+/** Creates the options of `ws`. The types of `ws` do not have the option `closeTimeout` yet. */
 function createOptions({
   bodyBytesMax,
 }: Pick<HttpSettings, 'bodyBytesMax'>): ServerOptions & { closeTimeout: number } {
@@ -86,26 +98,31 @@ function createOptions({
     maxFragments: FRAGMENTS_MAX,
     maxBufferedChunks: FRAGMENTS_MAX + Math.ceil(bodyBytesMax / READ_BYTES_MIN),
     closeTimeout: CLOSE_MS,
-    // Pings are answered through the outbox, so that everything sent counts against one backlog.
+    // The outbox answers pings, so that everything that is sent counts against one backlog.
     autoPong: false,
-    // One frame per connection and turn, so that a flood of frames does not delay other connections.
+    // `ws` reads one frame per connection and turn, so that a flood of frames does not delay other
+    // connections.
     allowSynchronousEvents: false,
   };
 }
 
-/** Whether a request asks for push and offers to become a WebSocket. */
+/** Returns true if a request asks for push and offers to become a WebSocket. */
 export function offersPush(request: IncomingMessage): boolean {
   const isPush = findRoute(request.url ?? '')?.name === 'ws' && request.method === 'GET';
   return isPush && offersWebSocket(request);
 }
 
-/** Whether WebSocket is among the offered protocols; a client may offer several. */
+/**
+ * Returns true if WebSocket is among the offered protocols. A client may offer several protocols.
+ */
 function offersWebSocket({ headers }: IncomingMessage): boolean {
   const offers = (headers.upgrade ?? '').split(',').map((offer) => offer.trim().toLowerCase());
   return offers.includes('websocket');
 }
 
-/** Chooses WebSocket from the offered protocols, because `ws` accepts only this value of the header. */
+/**
+ * Chooses WebSocket from the offered protocols, because `ws` accepts only this value of the header.
+ */
 export function chooseWebSocket({ headers }: IncomingMessage): void {
   headers.upgrade = 'websocket';
 }
@@ -126,14 +143,17 @@ export function findBodyFault({ headers }: IncomingMessage): RequestError | unde
   return new RequestError('malformed_request', message, 'body');
 }
 
-/** Whether the client can only decompress messages that were compressed with a smaller window than ours. */
+/**
+ * Returns true if the client can only decompress messages that were compressed with a smaller
+ * window than ours.
+ */
 function wantsSmallerWindow({ headers }: IncomingMessage): boolean {
   const offers = headers['sec-websocket-extensions'] ?? '';
   const windows = offers.matchAll(/server_max_window_bits\s*=\s*"?([0-9]+)/gi);
   return [...windows].some(([, bits]) => Number(bits) < WINDOW_BITS);
 }
 
-/** The head of the request without its Upgrade header. */
+/** Formats the head of the request without its Upgrade header. */
 export function formatWithoutOffer({
   method,
   url,

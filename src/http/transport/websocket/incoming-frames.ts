@@ -1,15 +1,15 @@
 /**
- * Limits on partial messages and control frames of a push connection. `ws` limits the bytes and the
- * fragments of a message, but neither its duration nor the control frames between its fragments, so
- * the frame headers are parsed here as well.
+ * Limits the partial messages and control frames of a push connection. `ws` limits the bytes and
+ * the fragments of a message, but not its duration, and not the control frames between its
+ * fragments. So this file parses the frame headers as well.
  *
- * A read brings up to thousands of short messages. `ws` parses everything that it was given, also after it
- * was paused, and after the connection is closed. So `ws` gets a few messages at a time, and none while the
- * client has to wait.
+ * A read brings up to thousands of short messages. `ws` parses all bytes that it has received, even
+ * after it was paused or the connection was closed. So `ws` gets only a few messages at a time, and
+ * no messages while the client has to wait.
  *
  *   byte 0:  FIN 0x80, opcode 0x0f (from 8 on: a control frame)
- *   byte 1:  MASK 0x80, length 0x7f (126: it is in the next 2 bytes, 127: in the next 8)
- *   then the mask, 4 bytes where MASK is set, and the payload
+ *   byte 1:  MASK 0x80, length 0x7f (126: the length is in the next 2 bytes, 127: in the next 8)
+ *   then the mask (4 bytes, only if MASK is set), and the payload
  */
 
 import type { Readable } from 'node:stream';
@@ -20,14 +20,14 @@ const CONTROL = 0x08;
 const MASK = 0x80;
 const LENGTH = 0x7f;
 const MASK_BYTES = 4;
-/** The longest header apart from the mask. */
+/** The length of the longest header, without the mask. */
 const HEADER_BYTES_MAX = 10;
 
-/** Maximum burst of control frames. Pongs that answer our pings do not count. */
+/** Maximum number of control frames in a burst. Pongs that answer our pings do not count. */
 const CONTROL_FRAMES_MAX = 100;
-/** Maximum number of messages that `ws` has been given and has not handed on. */
+/** Maximum number of messages that were passed to `ws` and that `ws` has not passed on yet. */
 const MESSAGES_AHEAD_MAX = 16;
-/** How fast the allowance of control frames is refilled. */
+/** The number of control frames by which the allowance grows in a millisecond. */
 const CONTROL_FRAMES_PER_MS = 10 / 1000;
 
 function headerBytes(secondByte: number): number {
@@ -38,27 +38,33 @@ function headerBytes(secondByte: number): number {
 export class IncomingFrames {
   readonly #stream: Readable;
   readonly #socket: Pick<WebSocket, 'pause' | 'resume'>;
-  /** Who has listened to the bytes: `ws`. */
+  /** The functions of `ws` that listened to the bytes. They get the bytes from this class. */
   readonly #readers: readonly ((bytes: Buffer) => void)[];
-  /** What was read and not handed on yet. */
+  /** The bytes that were read but not passed to `ws` yet. */
   #rest: Buffer | undefined;
   #messagesAhead = 0;
   #isHeld = false;
   #isPaused = false;
-  /** The header that is being read, and how much of it has arrived. */
+  /** The header that is being read, and the number of its bytes that have arrived. */
   readonly #header = Buffer.alloc(HEADER_BYTES_MAX);
   #headerLength = 0;
-  /** Number of bytes of the current frame that are still missing after its header. */
+  /** The number of bytes of the current frame that are still missing after its header. */
   #restBytes = 0;
   #isInMessage = false;
-  /** Whether the current frame, or the frame before the current header, ends a message. */
+  /** True if the current frame, or the frame before the current header, ends a message. */
   #isFinalFrame = false;
   #controlFrames = CONTROL_FRAMES_MAX;
   #controlledMs = performance.now();
-  /** When the current partial message or frame began, if any. */
+  /**
+   * The time at which the current partial message or frame started; undefined if nothing is
+   * partial.
+   */
   #partialSinceMs: number | undefined;
 
-  /** Comes between the client and `ws`, which listens already. `stream` must start with the first frame. */
+  /**
+   * Takes the place of `ws` as the listener of the stream. `ws` must already listen to the stream.
+   * `stream` must start with the first frame.
+   */
   constructor(stream: Readable, socket: Pick<WebSocket, 'pause' | 'resume'>) {
     this.#stream = stream;
     this.#socket = socket;
@@ -68,13 +74,13 @@ export class IncomingFrames {
     stream.prependListener('close', () => this.#dropUnread());
   }
 
-  /** Called with each message that `ws` hands on. */
+  /** Called with each message that `ws` passes on. */
   noteMessage(): void {
     this.#messagesAhead--;
     this.#handOn();
   }
 
-  /** Reads no further frames until `release`. */
+  /** Passes no further frames to `ws` until `release` is called. */
   hold(): void {
     this.#isHeld = true;
     this.#updatePause();
@@ -110,7 +116,7 @@ export class IncomingFrames {
     else this.#socket.resume();
   }
 
-  /** Otherwise `ws` would parse what is unread when the connection is closed. */
+  /** Drops the unread bytes, because `ws` would parse them when the connection is closed. */
   #dropUnread(): void {
     if (this.#isPaused) this.#stream.read();
     this.#rest = undefined;
@@ -120,7 +126,7 @@ export class IncomingFrames {
     return !this.#isHeld && this.#messagesAhead < MESSAGES_AHEAD_MAX;
   }
 
-  /** The number of bytes that may be handed on. */
+  /** Reads the frames in `chunk`, and returns the number of bytes that may be passed to `ws`. */
   #read(chunk: Buffer): number {
     let at = 0;
     while (at < chunk.length && this.#mayRead) {
@@ -139,20 +145,20 @@ export class IncomingFrames {
     return at;
   }
 
-  /** Whether the byte that was read last was the last one of a message. */
+  /** True if the last byte that was read was the last byte of a message. */
   get #isMessageOver(): boolean {
     return this.#isFinalFrame && this.#headerLength === 0 && this.#restBytes === 0;
   }
 
-  /** How long the current message has been incomplete. */
+  /** Returns how long the current message has been incomplete. */
   partialMs(nowMs: number): number {
     if (this.#partialSinceMs === undefined) return 0;
-    // The time in which ws does not read, because of backpressure, does not count.
+    // The time does not count while `ws` does not read because of backpressure.
     if (this.#stream.isPaused()) this.#partialSinceMs = nowMs;
     return nowMs - this.#partialSinceMs;
   }
 
-  /** Counts a control frame; false if the client is over the limit. */
+  /** Counts a control frame. Returns false if the client is over the limit. */
   admitControlFrame(): boolean {
     const nowMs = performance.now();
     const regained = (nowMs - this.#controlledMs) * CONTROL_FRAMES_PER_MS;

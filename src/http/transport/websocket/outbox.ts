@@ -1,9 +1,9 @@
 /**
- * Sends the frames of a push connection, and observes how far the client has read.
+ * Sends the frames of a push connection, and observes which part the client has read.
  *
- * Megabytes that the socket has accepted may still be in buffers between us and the client. So we send a ping
- * after every WINDOW_BYTES, and some seconds after the last ping. The pong acknowledges everything before the
- * ping. The number of unacknowledged bytes is limited.
+ * Megabytes that the socket has accepted may still be in buffers between us and the client. So we
+ * send a ping after every WINDOW_BYTES, and some seconds after the last ping. The pong acknowledges
+ * all bytes before the ping. The number of unacknowledged bytes is limited.
  */
 
 import { randomFillSync } from 'node:crypto';
@@ -13,20 +13,29 @@ import type { FrameWriter } from './frame-writer.ts';
 
 /** Maximum number of unacknowledged bytes after a ping. */
 const WINDOW_BYTES = 64 << 10;
-/** Random bytes in a ping, so that a client cannot guess the pong to a ping that it has not read. */
+/**
+ * The number of random bytes in a ping. They prevent a client from guessing the pong to a ping that
+ * it has not read.
+ */
 const PING_PAYLOAD_BYTES = 8;
-/** Maximum number of bytes that are gathered into one write. A larger write is not faster. */
+/** Maximum number of bytes that are gathered into one write. Larger writes are not faster. */
 const GATHERED_BYTES_MAX = 64 << 10;
-/** Overhead of a queued frame; measured, 270 bytes of heap. */
+/** The memory overhead of a queued frame. The measured overhead is 270 bytes of heap. */
 const FRAME_OVERHEAD_BYTES = 256;
-/** The longest header of a frame that is sent. */
+/** The length of the longest header of a frame that is sent. */
 const HEADER_BYTES_MAX = 10;
 
-/** What a frame counts in addition to its text: the overhead of the frame, and of a ping that may follow. */
+/**
+ * The bytes that are counted for a frame in addition to its text: the overhead of the frame, and of
+ * a ping that may follow.
+ */
 export const SENT_OVERHEAD_BYTES =
   2 * (HEADER_BYTES_MAX + FRAME_OVERHEAD_BYTES) + PING_PAYLOAD_BYTES;
 
-/** Random bytes for many pings. Drawing them for each ping would cost more than sending the ping. */
+/**
+ * Random bytes for many pings. Generating random bytes for each ping would cost more than sending
+ * the ping.
+ */
 const random = Buffer.alloc(512 * PING_PAYLOAD_BYTES);
 let randomUsed = random.length;
 
@@ -41,9 +50,9 @@ function drawPayload(): Buffer {
 
 export interface OutboxOptions {
   readonly socket: WebSocket;
-  /** The TCP socket below the WebSocket. */
+  /** The TCP socket of the WebSocket. */
   readonly stream: Socket;
-  /** Maximum number of bytes that wait because the socket has not taken them. */
+  /** Maximum number of bytes that wait because the socket has not accepted them. */
   readonly bytesMax: number;
   /** Maximum time between two pings while few bytes are sent. */
   readonly pingMs: number;
@@ -56,10 +65,10 @@ export interface OutboxOptions {
 export class Outbox {
   readonly #options: OutboxOptions;
   #isGathering = false;
-  /** Whether the client had unread bytes when gathering began. */
+  /** True if the client had unread bytes when the gathering started. */
   #wasUnread = false;
   #waitingSinceMs: number | undefined;
-  /** Frames that the socket has not taken yet. */
+  /** The number of frames that the socket has not accepted yet. */
   #queuedFrames = 0;
   /** The payload of our unanswered ping. */
   #pingPayload: Buffer | undefined;
@@ -72,14 +81,17 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Whether the client has unread bytes. Frames that are being gathered do not count. */
+  /** True if the client has unread bytes. Frames that are being gathered do not count. */
   get hasUnread(): boolean {
     if (this.#isGathering) return this.#wasUnread;
     const isFull = this.#pingPayload !== undefined && this.#bytesSincePing >= WINDOW_BYTES;
     return isFull || this.#queuedFrames > 0;
   }
 
-  /** Since when bytes have been waiting or unacknowledged; undefined if there are none. */
+  /**
+   * The time since which bytes have been waiting or unacknowledged; undefined if there are no
+   * unread bytes.
+   */
   get unreadSinceMs(): number | undefined {
     return this.#waitingSinceMs ?? (this.#pingPayload && this.#pingedMs);
   }
@@ -93,13 +105,14 @@ export class Outbox {
     if (!this.#isOpen) return;
     const { socket } = this.#options;
     this.#gather();
-    // Not compressed: `ws` compresses asynchronously, so states that are written here would overtake the frame.
+    // The frame is not compressed. `ws` compresses asynchronously, so states that are written here
+    // would overtake the frame.
     socket.send(frame, { binary: false, compress: false }, this.#noteTaken);
     this.#count(frame.length);
     if (socket.bufferedAmount > GATHERED_BYTES_MAX) this.#flush();
   }
 
-  /** Counts frames that are about to be sent, and adds a ping if one is due. */
+  /** Counts frames that are about to be sent. Adds a ping if a ping is due. */
   finish(frames: FrameWriter, start: number): void {
     this.#bytesSincePing += frames.length - start;
     if (this.#isPingDue) frames.ping(this.#startPing());
@@ -111,12 +124,12 @@ export class Outbox {
     const { stream } = this.#options;
     const bytes = frames.bytesBetween(start, end);
     if (this.#isGathering) {
-      // A copy, because the socket holds the bytes until all gathered frames are flushed.
+      // The bytes are copied, because the socket needs them until all gathered frames are flushed.
       this.#queuedFrames++;
       stream.write(Buffer.from(bytes), this.#noteTaken);
       return;
     }
-    // Without a callback, because calling it takes Node a tenth of the time of an answer.
+    // This write has no callback, because a callback costs Node a tenth of the time of an answer.
     stream.write(bytes);
     if (stream.writableLength === 0) return;
     frames.replaceOnClear();
@@ -149,11 +162,13 @@ export class Outbox {
   }
 
   /**
-   * Answers a client's ping. Like a state, the pong waits while the client is behind; of several
-   * waiting pings only the newest is answered, as RFC 6455, 5.5.3, allows.
+   * Answers a client's ping. If the client has unread bytes, the pong waits until the client has
+   * read them, like a state. Only the newest of several waiting pings is answered, as RFC 6455,
+   * 5.5.3, allows.
    */
   pong(payload: Buffer): void {
-    // A copy, because the payload is a view that keeps a whole read in memory.
+    // The payload is copied, because it is a view that would prevent the memory of a whole read
+    // from being freed.
     this.#pongPayload = Buffer.from(payload);
     if (!this.hasUnread) this.#sendPong();
   }
@@ -172,7 +187,10 @@ export class Outbox {
     this.#bytesSincePing += bytes;
   }
 
-  /** Frames sent in the same tick are written together: a system call costs more than a frame. */
+  /**
+   * Gathers the frames of one tick, which are then written together, because a system call costs
+   * more than a frame.
+   */
   #gather(): void {
     if (this.#isGathering) return;
     this.#wasUnread = this.hasUnread;
