@@ -1,6 +1,6 @@
 /**
- * Decides which blocks a follower drops. A follower's ledger grows without limit while nobody
- * watches it, so the follower prunes by default.
+ * Decides which blocks a follower drops. A follower's ledger grows without any action of the
+ * operator, so the follower prunes by default.
  */
 
 import { readArchivedHeight } from '../archive/records/archived-height.ts';

@@ -4,8 +4,8 @@
  * forwarded questions:
  *
  *   - The work is charged in the same turn of the event loop in which the key's budget was checked.
- *   - After a wait the request is admitted again. If its key was revoked meanwhile, the result is dropped,
- *     and the charge stays.
+ *   - After a wait, the request is admitted again. If its key was revoked during the wait, the
+ *     result is dropped, and the charge stays.
  *   - If the work ends without an answer, the weight of the work that was not done is refunded.
  */
 

@@ -248,7 +248,7 @@ export class LongAnswers {
     return waiters.length > 0;
   }
 
-  /** Works on one answer. Returns false if the slice must end, because other work comes first. */
+  /** Works on one answer. Returns true if the slice may continue with another answer. */
   #writeNext(slice: Slice): boolean {
     this.#current ??= this.#waiting.take();
     const job = this.#current;

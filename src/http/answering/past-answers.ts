@@ -28,7 +28,7 @@ export interface PastHealth {
   readonly archiveFault?: string;
 }
 
-/** Finds the archive, if there is an archive. */
+/** Gives access to the archive, if an archive exists. */
 export interface HistorySource {
   /** True if the service itself writes the archive. A missing archive is then being built. */
   readonly isKept: boolean;

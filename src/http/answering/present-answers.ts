@@ -31,9 +31,7 @@ const KEY_WAITS_MAX = 8_192;
 export interface PresentRequest extends AdmittedRequest {
   readonly head: QuestionHead;
   readonly question: StateQuestion;
-  /**
-   * The exchange's answers that were read for the request; undefined if no subject had to be read.
-   */
+  /** The exchange's answers that were read for the request; undefined if no subject was read. */
   readonly upstreamAnswers: UpstreamAnswers | undefined;
 }
 

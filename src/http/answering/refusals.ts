@@ -18,8 +18,8 @@ import { countProbe, type RequestingClient } from './requesting-client.ts';
 /** The weight of a refused question. */
 export const REFUSED_WEIGHT = 1;
 /**
- * The weight of a body over the limit. The service has then read as much as for the longest allowed
- * body.
+ * The weight of a body over the limit. The weight is high because the refusal closes the
+ * connection, and opening a new connection is expensive.
  */
 const TOO_LARGE_WEIGHT = 20;
 

@@ -98,8 +98,7 @@ export class RowAnswerCaches {
   readonly #byType = new Map<StateQuestionType, RowAnswerCache>();
 
   /**
-   * Answers from the cache, unless the answer is not made of one row, or contains answers of the
-   * exchange.
+   * Answers from the cache, unless the answer is not made of one row, or subjects were read for it.
    */
   answer(
     question: StateQuestion,

@@ -18,10 +18,7 @@ import {
 } from './reply.ts';
 
 export interface RenderOptions {
-  /**
-   * True for the response to HEAD. It consists only of the head, with the Content-Length of the
-   * body.
-   */
+  /** True for the response to HEAD, which has only a head, with the Content-Length of the body. */
   readonly isHead?: boolean;
   /** True if the connection is closed after the response. The default is the reply's `isLast`. */
   readonly isLast?: boolean;

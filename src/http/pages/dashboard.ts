@@ -93,7 +93,7 @@ function readVariants(file: string): Variant[] {
 export interface AssetResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string | number>>;
-  /** Undefined with a 304. */
+  /** Undefined if the status is 304. */
   readonly body: Buffer | undefined;
 }
 

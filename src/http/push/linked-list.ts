@@ -4,7 +4,7 @@
  * several times as long, and creates garbage.
  */
 
-/** An item of a list. An item is in only one list at a time, or in no list. */
+/** An item of a list. An item is in at most one list at a time. */
 export interface ListNode<Item extends ListNode<Item>> {
   list: LinkedList<Item> | undefined;
   previous: Item | undefined;

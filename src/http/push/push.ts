@@ -46,10 +46,13 @@ export interface PushParts {
  */
 const MARKING_MS = 2;
 /**
- * The interval of checks whether keys have changed. After a change, all connections are inspected.
+ * The interval between two checks for changed keys. After a change, all connections are inspected.
  */
 const KEYS_CHECK_MS = 50;
-/** The interval of inspections of connections for missed deadlines and expired keys. */
+/**
+ * The interval between two inspections of the connections, which find missed deadlines and expired
+ * keys.
+ */
 const INSPECTION_MS = 250;
 /** The number of pings in an idle timeout. */
 const PINGS_PER_TIMEOUT = 3;

@@ -10,8 +10,8 @@ import type { Topic, Topics } from './topics.ts';
 
 const CHECK_MS = 1_000;
 /**
- * The interval of reports about accounts that are needed. The follower stops reading an account
- * only after a longer time without a report.
+ * The interval between two reports of the accounts that are needed. The follower stops reading an
+ * account only after a longer time without a report.
  */
 const INTEREST_MS = 5_000;
 /** Time between two reads of accounts that are not recorded. */

@@ -6,7 +6,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { FollowAges, FollowStatus } from '../../upstream/channel/follower-client.ts';
 
-/** The values of the label `of`, for each age of a report. */
+/** The value of the label `of` for each age in a report. */
 const AGES: Readonly<Record<keyof FollowAges, string>> = {
   marks: 'marks',
   otherMarks: 'other_marks',

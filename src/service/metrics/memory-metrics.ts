@@ -41,7 +41,7 @@ function parseRollup(text: string): PrivateMemory | undefined {
     const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text) ?? [];
     return Number(kibibytes) * 1024;
   };
-  // The file also has separate lines about huge pages, which are not counted.
+  // Huge pages (Private_Hugetlb) have a separate line, which is not counted.
   const memory = { clean: read('Private_Clean'), dirty: read('Private_Dirty') };
   return Number.isFinite(memory.clean + memory.dirty) ? memory : undefined;
 }

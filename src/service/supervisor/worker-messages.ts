@@ -7,7 +7,7 @@
  *   both ways              { charges }           new charges, for every other worker
  *   supervisor -> worker   { saveSnapshot }      a request to save a snapshot: its id
  *   worker -> supervisor   { snapshot }          the outcome of that request
- *   supervisor -> worker   { feedFailure }       the feed has failed; a later welcome contains it too
+ *   supervisor -> worker   { feedFailure }       the feed has failed (also in a later welcome)
  *   supervisor -> worker   "stop"
  */
 

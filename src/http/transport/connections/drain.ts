@@ -8,7 +8,7 @@ import type { Server } from 'node:net';
 import type { ClientConnection } from './client-connection.ts';
 import type { OpenConnections } from './open-connections.ts';
 
-/** The interval of checks of connections while they drain. */
+/** The interval between two checks of the draining connections. */
 const DRAIN_CHECK_MS = 20;
 /**
  * An idle connection is closed after this number of checks. The wait is needed because the client's

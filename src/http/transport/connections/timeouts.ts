@@ -3,7 +3,7 @@
 import { RequestError } from '../../../info/request-error.ts';
 import type { HttpSettings } from '../../settings.ts';
 
-/** The interval of checks whether connections have missed their deadlines. */
+/** The interval between two checks for missed deadlines. */
 export const TIMEOUT_CHECK_MS = 500;
 
 /**

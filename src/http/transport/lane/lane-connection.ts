@@ -90,8 +90,8 @@ export class LaneConnection implements ConnectionHandler, UnfinishedRequest {
   #kept: Buffer = NOTHING;
   #keptLength = 0;
   /**
-   * The responses that are not sent yet. If the last response has a long body, this response is
-   * also in `longReply`.
+   * The responses that are not sent yet. If the last response has a long body, `text` has only its
+   * head, and `longReply` has the reply with the body.
    */
   text = '';
   longReply: Reply | undefined;

@@ -109,7 +109,8 @@ export class RequestHandler {
   }
 
   #count({ response }: HttpExchange, type: string, startedMs: number): void {
-    // Without headers, the client disconnected before it got a response.
+    // If no headers were sent, there was no response: the client disconnected, or the connection
+    // was closed because of a bug.
     if (!response.headersSent) return;
     const seconds = (performance.now() - startedMs) / 1000;
     this.#parts.counters.countRequests(type, response.statusCode, seconds, 1);
