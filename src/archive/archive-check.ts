@@ -30,7 +30,9 @@ export interface ArchiveCheckOptions {
   progress(done: number, of: number): void;
 }
 
-/** Throws a DamagedRecord at the first record that is not what was written, or not what it must be. */
+/**
+ * Throws a DamagedRecord at the first record that is not what was written, or not what it must be.
+ */
 export function checkArchive({ archive, state, progress }: ArchiveCheckOptions): void {
   archive.checkRecords();
   checkListing(archive, state);
@@ -49,8 +51,8 @@ function checkListing(archive: Archive, state: StateView): void {
 }
 
 /**
- * Compares the dexes, the terms of markets, the margin tiers of single positions, the auction, and the lists of
- * another server.
+ * Compares the dexes, the terms of markets, the margin tiers of single positions, the auction, and
+ * the lists of another server.
  */
 function describeListing({ markets, auction, isPartial, universes }: ListingView): unknown[] {
   const dexes = markets.dexes.map(({ name, fullName, deployer }) => [name, fullName, deployer]);

@@ -1,18 +1,25 @@
 /**
  * Reads a block's line a few events at a time, so that a long block does not delay answers.
  *
- * The line is cut at commas between its events, and each piece is parsed as a JSON array. A cut at a
- * wrong comma is a syntax error and cannot change the meaning, so the events are those of `parseBlock`.
- * On any error the caller passes the whole line to `parseBlock`, which reports what is wrong.
+ * The line is cut at commas between its events, and each piece is parsed as a JSON array. A cut at
+ * a wrong comma causes a syntax error, never other events. So the events are those that
+ * `parseBlock` returns. On any error the caller passes the whole line to `parseBlock`, which
+ * reports what is wrong.
  */
 
 import { type BlockHead, type Event, type MorePositions, parseBlock, readEvent } from './event.ts';
 
-/** Minimum size of a piece: about thirty events, which take a tenth of a millisecond. */
+/**
+ * A piece ends at the first comma after this number of bytes: about thirty events, which are parsed
+ * in a tenth of a millisecond.
+ */
 const PIECE_BYTES = 4096;
-/** An event longer than this gets its own piece. */
+/** An event longer than this number of bytes gets its own piece. */
 const LONG_BYTES = 2 * PIECE_BYTES;
-/** Bytes that the patterns below are matched against: either end of a line, or an event's start. */
+/**
+ * The number of bytes that the patterns below are matched against, at the start and the end of a
+ * line or an event.
+ */
 const EDGE_BYTES = 256;
 
 const HEAD = /^\s*\{\s*"height"\s*:\s*\d+\s*,\s*"time"\s*:\s*\d+\s*,\s*"events"\s*:\s*\[/;
@@ -20,17 +27,20 @@ const TAIL = /\]\s*\}\s*$/;
 const EVENT_END = /^[ \t\r\n]*\}[ \t\r\n]*/;
 
 /**
- * A type of event with a list that may be long. The list is cut in the same way as the list of events.
+ * A type of event with a list that may be long. The list is cut in the same way as the list of
+ * events.
  */
 interface LongType {
   /** Matches the event up to the first item of the list. */
   readonly start: RegExp;
   readonly list: string;
-  /** Ends the list and the event. */
+  /** The text that ends the list and the event. */
   readonly end: string;
 }
 
-/** Funding grows with the number of users, the others with that of markets. */
+/**
+ * A funding event grows with the number of users; the other events grow with the number of markets.
+ */
 const LONG_TYPES: readonly LongType[] = [
   {
     start: /^\s*\{\s*"type"\s*:\s*"funding"\s*,\s*"coin"\s*:\s*"[\w:]*"\s*,\s*"payments"\s*:\s*\[/,
@@ -48,7 +58,7 @@ const LONG_TYPES: readonly LongType[] = [
 
 interface LongEvent {
   readonly type: LongType;
-  /** The text before the first item of its list. */
+  /** The text of the event before the first item of its list. */
   readonly head: string;
 }
 
@@ -62,15 +72,15 @@ export type PieceEvent = Event | MorePositions;
 
 export interface SplitBlock extends BlockHead {
   /**
-   * The events, in order; one with a long list is split into several. Iterating throws a SyntaxError
-   * or a Refusal if the line must be passed to `parseBlock`.
+   * The events, in order. An event with a long list is split into several events. The iteration
+   * throws a SyntaxError or a Refusal if the line must be passed to `parseBlock`.
    */
   readonly pieces: Iterable<readonly PieceEvent[]>;
 }
 
 /**
- * Undefined unless the line holds height, time and events, in this order. Throws a BlockError if the
- * height or the time is refused.
+ * Returns the height, the time and the events in pieces; returns undefined unless the line has
+ * these three members, in this order. Throws a BlockError if the height or the time is refused.
  */
 export function splitBlock(line: Buffer): SplitBlock | undefined {
   const [head] = HEAD.exec(line.toString('latin1', 0, EDGE_BYTES)) ?? [];
@@ -108,7 +118,10 @@ function* readPiece(events: Buffer, from: number): Generator<Event[], number> {
   return to;
 }
 
-/** The event that starts at this place, if its list takes several pieces. */
+/**
+ * Returns the event that starts at `from`; returns undefined unless the list of the event takes
+ * several pieces.
+ */
 function findLongEvent(events: Buffer, from: number): LongEvent | undefined {
   const text = events.toString('latin1', from, from + EDGE_BYTES);
   const starts = LONG_TYPES.map((type) => ({ type, head: type.start.exec(text)?.[0] ?? '' }));
@@ -117,7 +130,10 @@ function findLongEvent(events: Buffer, from: number): LongEvent | undefined {
   return events[findCut(events, from + long.head.length)] === COMMA ? long : undefined;
 }
 
-/** Splits the event into several, each with some of its items; returns where it ends. */
+/**
+ * Splits the event into several events, each with some of the items. Returns the index after the
+ * end of the event.
+ */
 function* cutList(
   events: Buffer,
   start: number,
@@ -135,14 +151,17 @@ function* cutList(
   }
 }
 
-/** A second account event would close the positions that the pieces before have set. */
+/**
+ * Returns the event of a later piece. A second `account` event would close the positions that the
+ * earlier pieces have set.
+ */
 function continueEvent(event: Event): PieceEvent {
   return event.type === 'account' ? { type: 'morePositions', fields: event.fields } : event;
 }
 
 /**
- * `keys` are the keys of the pieces before. If an object repeats a key, only its last value counts, so
- * a piece must not apply an earlier value.
+ * Throws if a piece has no items, or repeats a key of an earlier piece (`keys`). If an object
+ * repeats a key, only the last value of the key counts, so no piece may apply an earlier value.
  */
 function checkItems(items: object, keys: Set<string>): void {
   const added = Object.keys(items);
@@ -161,8 +180,8 @@ function endOfEvent(events: Buffer, from: number): number {
 }
 
 /**
- * The index of the comma that ends the next piece, or of the list's end. The piece before a long item
- * ends early, so that the long item gets its own.
+ * Returns the index of the comma that ends the next piece, or the index of the list's end. The
+ * piece before a long item ends early, so that the long item gets its own piece.
  */
 function findCut(list: Buffer, from: number): number {
   let depth = 0;

@@ -2,8 +2,8 @@
  * The types of events, and the strict parser of blocks: a block is one line of JSON.
  *
  * Each event type is declared once, as the function that reads its fields; its TypeScript type is
- * inferred from that function. Checks that need the state (is the coin known, how many decimals the
- * market has) are left to the fold, which throws the same errors.
+ * inferred from that function. The fold makes the checks that need the state (whether the coin is
+ * known, how many decimals the market has), and throws the same errors.
  */
 
 import {
@@ -32,7 +32,7 @@ const DEX_NAME = /^[a-z0-9]{1,6}$/;
 const ACCOUNT_MODE = /^[A-Za-z0-9]{1,40}$/;
 const COIN_NAME = /^(?:[a-z0-9]{1,6}:)?[A-Za-z0-9]{1,20}$/;
 export const LEVERAGE_RANGE = { from: 1, to: LEVERAGE_MAX };
-/** Times, in milliseconds. */
+/** The range of times, in milliseconds. */
 export const TIME_RANGE = { from: 0, to: TIME_MS_MAX };
 export const SECONDS_MAX = TIME_MS_MAX / 1000;
 
@@ -279,7 +279,9 @@ function eventTypeOf(source: unknown): string | undefined {
   return READER_BY_TYPE.has(type) ? (type as string) : undefined;
 }
 
-/** If the event is not an object at all, the refusal has no field: it names the event instead. */
+/**
+ * If the event is not an object, the refusal has no field. The event is then named as the field.
+ */
 function nameEvent(refusal: Refusal): Refusal {
   return refusal.field === '' ? prefixRefusal('event', refusal) : refusal;
 }

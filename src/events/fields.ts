@@ -1,6 +1,6 @@
 /**
- * Strict reading of fields from untrusted JSON: every field has one form, and is required unless it is
- * read as optional; unknown fields are refused.
+ * Strict reading of fields from untrusted JSON: every field has one form, and is required unless it
+ * is read as optional; unknown fields are refused.
  */
 
 import { type Address, expectedAddress, parseAddress } from '../exact/address.ts';
@@ -10,7 +10,9 @@ import { prefixRefusal, Refusal } from './refusal.ts';
 export const USD_DECIMALS = 6;
 export const STAKE_DECIMALS = 8;
 
-/** Runs a nested reader; a refusal gets the path as its prefix. */
+/**
+ * Runs a nested reader. If the reader refuses a field, the path is added before the field's name.
+ */
 function readNested<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -38,7 +40,8 @@ export function readAddress(field: string, value: unknown): Address {
 }
 
 /**
- * The refusal of a decimal that cannot be parsed. Any other error is a bug and is thrown on unchanged.
+ * Returns the refusal of a decimal that cannot be parsed. Returns any other error unchanged,
+ * because it is a bug.
  */
 function refuseDecimal(field: string, value: string, error: unknown): unknown {
   return error instanceof DecimalError ? new Refusal(field, value, error.expected) : error;
@@ -63,7 +66,7 @@ function readBigUnits(field: string, value: unknown, decimals: number): bigint {
   }
 }
 
-/** Reads the fields of one object, each once, and refuses unknown ones. */
+/** Reads the fields of one object, each once, and refuses unknown fields. */
 export class FieldReader {
   readonly #source: JsonObject;
   readonly #taken: string[] = [];
@@ -115,7 +118,7 @@ export class FieldReader {
     return readAddress(name, this.take(name));
   }
 
-  /** A decimal, stored as text: its number of decimals depends on the market. */
+  /** Reads a decimal as text, because the number of its decimals depends on the market. */
   decimal(name: string): string {
     const value = this.take(name);
     if (typeof value !== 'string') throw new Refusal(name, value, 'a decimal as text');
@@ -149,7 +152,7 @@ export class FieldReader {
     return items;
   }
 
-  /** A list that may be absent; null is not absent. */
+  /** Reads a list that may be absent. The value null is refused. */
   optionalList<T>(name: string, read: (item: unknown) => T): T[] | undefined {
     if (Object.hasOwn(this.#source, name)) return this.list(name, read);
     this.#absent.push(name);

@@ -45,7 +45,7 @@ function describePlace({ height, index, type }: BlockPlace): string {
   return type === undefined ? `${block}, event ${index}` : `${block}, event ${index} (${type})`;
 }
 
-/** A value for an error message: shortened, and without nested values. */
+/** Describes a value for an error message: shortened, and without nested values. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return `an array of ${value.length}`;
@@ -59,9 +59,12 @@ export function describeValue(value: unknown): string {
 /** Characters that show nothing, such as a byte order mark, or look like a space. */
 const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}]/gu;
 
-/** The text as JSON. Invisible characters are escaped, so that the reader of the message sees them. */
+/**
+ * Returns the text as JSON. Invisible characters are escaped, so that the reader of the message
+ * sees them.
+ */
 function quote(text: string): string {
-  // Without the flag "u", a pattern matches each half of a pair by itself.
+  // Without the flag "u", the pattern matches each half of a surrogate pair separately.
   return JSON.stringify(text).replace(INVISIBLE, (found) => found.replace(/[\s\S]/g, escapeUnit));
 }
 
@@ -69,7 +72,7 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Field names are untrusted too: one may be huge or contain control characters. */
+/** Field names are untrusted too: a name may be very long, or contain control characters. */
 function describeField(field: string): string {
   const shown = quote(field.slice(0, SHOWN_LENGTH_MAX)).slice(1, -1);
   return field.length > SHOWN_LENGTH_MAX ? `${shown}…` : shown;

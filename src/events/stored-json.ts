@@ -1,16 +1,18 @@
 /**
- * JSON of another server that the ledger stores unchanged, such as the server's lists of markets. Only
- * its size is limited: the server decides on its contents.
+ * JSON of another server that the ledger stores unchanged, such as the server's lists of markets.
+ * Only its length and its depth are limited, because the server decides on its contents.
  */
 
 import { Refusal } from './refusal.ts';
 
-/** Characters of the text; an event of this length fits into a block. */
+/** The maximum length of the text, in characters. An event of this length fits into a block. */
 const LENGTH_MAX = 900_000;
 /** The maximum depth of nested arrays and objects. */
 const LEVELS_MAX = 8;
 
-/** The value as JSON text without white space. */
+/**
+ * Returns the value as JSON text without white space. Throws a Refusal if the value is too large.
+ */
 export function readStoredJson(field: string, value: unknown): string {
   checkLevels(field, value, LEVELS_MAX);
   const text = JSON.stringify(value);

@@ -1,8 +1,8 @@
 /**
- * Addresses: "0x" and 40 hexadecimal digits, either case in, lower case out.
+ * Addresses: "0x" and 40 hexadecimal digits. Both cases are read, and lower case is written.
  *
- * Inside, an address is four words of ten digits (40 bits each), so that it fits four cells of a
- * table, compares without text, and is the same in either case.
+ * In memory, an address is four words of ten digits (40 bits each). So it fits into four cells of a
+ * table, is compared without text, and is the same in upper and lower case.
  */
 
 export interface Address {
@@ -20,7 +20,7 @@ export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$';
 /** Addresses are often copied from logs and raw data, which leave out the prefix. */
 const BARE_DIGITS = /^[0-9a-fA-F]{40}$/;
 
-/** The expectation in the refusal of an invalid address. */
+/** Returns what the refusal of an invalid address says was expected. */
 export function expectedAddress(given: unknown): string {
   const isBare = typeof given === 'string' && BARE_DIGITS.test(given);
   return isBare ? `${ADDRESS_EXPECTED}: 0x is missing` : ADDRESS_EXPECTED;
@@ -31,7 +31,7 @@ const WORD_DIGITS = 10;
 const HALF_WORD = 2 ** 20;
 const NOT_HEX = 255;
 
-/** Character code to digit value, NOT_HEX elsewhere. */
+/** The value of the digit for each character code; NOT_HEX for all other characters. */
 const HEX_VALUES = new Uint8Array(128).fill(NOT_HEX);
 for (let digit = 0; digit < 16; digit++) {
   const text = digit.toString(16);
@@ -39,7 +39,7 @@ for (let digit = 0; digit < 16; digit++) {
   HEX_VALUES[text.toUpperCase().charCodeAt(0)] = digit;
 }
 
-/** Five digits from `start`, or -1 if one is not hexadecimal. */
+/** Parses five digits from `start`. Returns -1 if a character is not a hexadecimal digit. */
 function parseHalfWord(text: string, start: number): number {
   let value = 0;
   for (let index = start; index < start + WORD_DIGITS / 2; index++) {
@@ -51,14 +51,14 @@ function parseHalfWord(text: string, start: number): number {
   return value;
 }
 
-/** Ten digits from `start`, or -1 if one is not hexadecimal. */
+/** Parses ten digits from `start`. Returns -1 if a character is not a hexadecimal digit. */
 function parseWord(text: string, start: number): number {
   const high = parseHalfWord(text, start);
   const low = parseHalfWord(text, start + WORD_DIGITS / 2);
   return high < 0 || low < 0 ? -1 : high * HALF_WORD + low;
 }
 
-/** Undefined if the text is not an address. */
+/** Returns undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   if (text.length !== TEXT_LENGTH || !text.startsWith('0x')) return undefined;
   const word0 = parseWord(text, 2);
@@ -70,8 +70,9 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * Parses 40 digits from `start`; undefined if one is not hexadecimal. Duplicates `parseAddress` for
- * bytes, because decoding them to a string would cost more than the parsing.
+ * Parses 40 digits from `start`; returns undefined if a byte is not a hexadecimal digit. Does for
+ * bytes what `parseAddress` does for text, because decoding the bytes to text would cost more than
+ * the parsing.
  */
 export function parseAddressDigits(bytes: Uint8Array, start: number): Address | undefined {
   const word0 = parseWordBytes(bytes, start);

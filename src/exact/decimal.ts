@@ -1,9 +1,10 @@
 /**
  * Exact arithmetic on whole numbers of a smallest unit, and their decimal text.
  *
- * An `Exact` is a JavaScript number while it is a safe integer and a bigint beyond, so one formula
- * serves any size: the ordinary case costs a number operation and a range check. Results are always
- * narrowed, so a value has one representation. Every division names its rounding.
+ * An `Exact` is a JavaScript number if it is a safe integer, and a bigint otherwise. So one formula
+ * works for amounts of any size, and an ordinary amount costs only a number operation and a range
+ * check. A result that is a safe integer is always a number, so each value has one representation.
+ * The name of each division says how it rounds.
  */
 
 /** A whole number: a safe integer where possible, otherwise a bigint. */
@@ -14,14 +15,14 @@ const SAFE_MAX_BIG = BigInt(SAFE_MAX);
 
 /** Powers of ten that are safe integers: 10^0 to 10^15. */
 const POWERS_OF_TEN = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
-/** The same numbers as bigints, because computing a power takes longer than a division. */
+/** The same powers as bigints, because computing a power takes longer than a division. */
 const BIG_POWERS_OF_TEN = POWERS_OF_TEN.map(BigInt);
 
 export function powerOfTen(exponent: number): number {
   return POWERS_OF_TEN[exponent];
 }
 
-/** The text is not a decimal, has too many decimals, or is out of range. */
+/** The error for text that is not a decimal, has too many decimals, or is out of range. */
 export class DecimalError extends Error {
   readonly expected: string;
 
@@ -82,7 +83,8 @@ export function parseUnits(text: string, decimals: number): number {
   }
   assertNoFurtherDigits(text, index, decimals);
   units *= powerOfTen(missing);
-  // Above SAFE_MAX the sum may be inexact, but rounding is monotonic: it cannot fall back below.
+  // Above SAFE_MAX the sum may be inexact. But rounding is monotonic, so the sum stays above
+  // SAFE_MAX.
   if (units > SAFE_MAX) {
     throw new DecimalError(`an amount within ±${formatUnits(SAFE_MAX, decimals)}`);
   }
@@ -92,7 +94,10 @@ export function parseUnits(text: string, decimals: number): number {
 /** The largest amount that a bigint field holds: a signed 64-bit number of its smallest unit. */
 export const BIG_UNITS_MAX = 2n ** 63n - 1n;
 
-/** Longer values are out of range anyway, and the cost of BigInt() grows faster than their length. */
+/**
+ * The maximum number of digits before the point. Longer values are out of range in any case, and
+ * the cost of BigInt() grows faster than their length.
+ */
 const BIG_DIGITS_MAX = 40;
 
 /** Parses decimal text to a bigint of its smallest unit, for staking and gas amounts. */
@@ -117,7 +122,7 @@ export function parseBigUnits(text: string, decimals: number): bigint {
 const GROUP_PADDED = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'));
 const GROUP_TRIMMED = GROUP_PADDED.map((text) => text.replace(/0+$/, ''));
 
-/** The digits after the point without trailing zeros, formatted three at a step. */
+/** Returns the digits after the point without trailing zeros. Each step formats three digits. */
 function formatFraction(fraction: number, decimals: number): string {
   const groupCount = Math.ceil(decimals / 3);
   let rest = fraction * powerOfTen(groupCount * 3 - decimals);
@@ -143,7 +148,10 @@ function formatBigMagnitude(units: bigint, decimals: number): string {
   return `${digits.slice(0, digits.length - decimals)}.${fraction === '' ? '0' : fraction}`;
 }
 
-/** Plain decimal text without trailing zeros, but with a digit after the point; never "-0.0". */
+/**
+ * Returns plain decimal text without trailing zeros, but with at least one digit after the point;
+ * never "-0.0".
+ */
 export function formatUnits(units: Exact, decimals: number): string {
   if (typeof units === 'number') {
     return units < 0 ? `-${formatMagnitude(-units, decimals)}` : formatMagnitude(units, decimals);
@@ -205,8 +213,8 @@ export function divideFloor(dividend: Exact, divisor: Exact): Exact {
 }
 
 /**
- * Exact although it divides doubles: a fractional quotient of safe integers is at least 1 / divisor
- * away from any integer, which is more than the rounding error.
+ * The result is exact although doubles are divided: a fractional quotient of safe integers is at
+ * least 1 / divisor away from any integer, which is more than the rounding error.
  */
 function divideFloorNumber(dividend: number, divisor: number): number {
   return Math.floor(dividend / divisor);
@@ -219,8 +227,8 @@ function divideFloorBig(dividend: bigint, divisor: bigint): Exact {
 }
 
 /**
- * The quotient as a whole number of 10^-decimals, rounded to nearest, ties away from zero; the divisor
- * must be above 0.
+ * Returns the quotient as a whole number of 10^-decimals, rounded to the nearest; a tie is rounded
+ * away from zero. The divisor must be above 0.
  */
 export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number): Exact {
   const magnitude =
@@ -232,8 +240,9 @@ export function divideHalfUp(dividend: Exact, divisor: Exact, decimals: number):
 }
 
 /**
- * Long division, several digits per step; undefined if an intermediate would exceed the safe integers.
- * Several times cheaper than bigint, and an answer needs two per position.
+ * Long division, several digits per step. Returns undefined if an intermediate result would be
+ * beyond the safe integers. It is several times faster than a division of bigints, and an answer
+ * needs two divisions for each position.
  */
 export function longDivideHalfUp(
   dividend: number,
@@ -264,7 +273,7 @@ function divideHalfUpBig(dividend: bigint, divisor: bigint, decimals: number): E
   return narrow(dividend < 0n ? -magnitude : magnitude);
 }
 
-/** The greatest common divisor of two whole numbers above 0, for keeping fractions small. */
+/** Returns the greatest common divisor of two whole numbers, with which fractions are reduced. */
 export function greatestCommonDivisor(a: Exact, b: Exact): Exact {
   let larger = BigInt(a);
   let smaller = BigInt(b);

@@ -1,4 +1,7 @@
-/** Questions about the past. They are answered in steps, so that other questions need not wait for a long series. */
+/**
+ * Questions about the past. They are answered in steps, so that other questions need not wait for a
+ * long series.
+ */
 
 import type { StateView } from '../state/state.ts';
 import type { ArchiveAnswer, ArchiveSteps } from './archive/archive-answer.ts';
@@ -15,12 +18,12 @@ import { oldestTime } from './question-subject.ts';
 import type { ArchiveQuestionType } from './question-type.ts';
 import { AnswerWriter } from './writing/answer-writer.ts';
 
-/** A question about the present, asked about a moment of the past. */
+/** Returns a question that asks a question about the present at a moment of the past. */
 export function askAtMoment(question: StateQuestion, moment: PastMoment): ArchiveQuestion {
   return new QuestionAtMoment(question, moment);
 }
 
-/** A question about a time range. */
+/** Returns a question about a time range. */
 export function askOverTime<F extends FieldTable>(
   questionType: ArchiveQuestionType<F>,
   fields: ParsedFields<F>,
@@ -55,7 +58,10 @@ class QuestionAtMoment implements ArchiveQuestion {
     return findMomentHeight(this.#moment, history, present);
   }
 
-  /** For a question by time, the last block is not final: another block of the same time may follow. */
+  /**
+   * If the question names a time, the last block is not final: another block with the same time may
+   * follow.
+   */
   isFixedAt(height: number, history: HistoryView): boolean {
     return this.#moment.height !== undefined || height < history.range().last;
   }
@@ -111,10 +117,13 @@ function* writeBody(
   return out.bytesFrom(0);
 }
 
-/** The terms that every question about a time range may name, next to its own fields. */
+/** The terms that every question about a time range may name, in addition to its own fields. */
 export interface SeriesTerms {
   readonly format: AnswerFormat | undefined;
-  /** The answer is that of the archive at this moment, without later blocks. */
+  /**
+   * If defined, the question is answered from the archive as it was at this moment, without later
+   * blocks.
+   */
   readonly moment: PastMoment | undefined;
 }
 
@@ -140,7 +149,10 @@ class QuestionOverTime<F extends FieldTable> implements ArchiveQuestion {
     return this.#questionType.weight;
   }
 
-  /** The answer has no single height. Throws a RequestError if the archive does not have the moment. */
+  /**
+   * Returns undefined, because the answer has no single height. Throws a RequestError if the
+   * archive does not have the moment.
+   */
   findHeight(history: HistoryView, present?: Present): undefined {
     const { moment } = this.#terms;
     if (moment !== undefined) findMomentHeight(moment, history, present);

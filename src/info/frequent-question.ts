@@ -1,8 +1,8 @@
 /**
- * Recognizes a question that names a user only, such as `{"type":"clearinghouseState","user":"0x..."}`,
- * without parsing JSON. It knows the spellings of common JSON libraries: with and without spaces, and with and
- * without the other fields at their defaults. The parser reads all other spellings. Query strings are recognized
- * in the same way.
+ * Recognizes a question that names a user only, such as
+ * `{"type":"clearinghouseState","user":"0x..."}`, without parsing JSON. It knows the spellings of
+ * common JSON libraries: with and without spaces, and with and without the other fields at their
+ * defaults. The parser reads all other spellings. Query strings are recognized in the same way.
  *
  * The address is read from bytes, not text, for speed (`parseAddressDigits` in address.ts).
  */
@@ -27,7 +27,7 @@ const FREQUENT_TYPES = STATE_TYPES.flatMap((questionType) => {
   return { questionType, ask: (user: Address) => askState(questionType, ofUser(user)) };
 });
 
-/** The fields whose default is the empty text. */
+/** The names of the fields, without `user`, whose default is the empty text. */
 function otherFields({ fields }: StateQuestionType): string[] {
   return Object.keys(fields).filter((name) => name !== 'user' && fields[name].fallback === '');
 }
@@ -57,7 +57,7 @@ function spell(ask: Spelling['ask'], before: string, after: string): Spelling {
   return { before: Buffer.from(before), after: Buffer.from(after), length, ask };
 }
 
-/** The question of a body; undefined for any other spelling. */
+/** Returns the question in a body; returns undefined if the spelling is not known. */
 export function readFrequentBody(
   bytes: Buffer,
   start: number,
@@ -66,7 +66,7 @@ export function readFrequentBody(
   return readSpelled(BODY_SPELLINGS, bytes, start, end);
 }
 
-/** The question of a query string; undefined for any other spelling. */
+/** Returns the question in a query string; returns undefined if the spelling is not known. */
 export function readFrequentQuery(
   bytes: Buffer,
   start: number,

@@ -1,6 +1,6 @@
 /**
- * The subjects of a question: accounts and delegations of users. A partial ledger refuses a question about an
- * unknown subject, because an empty answer would be wrong.
+ * The subjects of a question: accounts and delegations of users. A partial ledger refuses a
+ * question about an unknown subject, because an empty answer would be wrong.
  */
 
 import { type Address, formatAddress } from '../exact/address.ts';
@@ -28,14 +28,19 @@ export function isSubjectKnown(state: StateView, subject: QuestionSubject): bool
     : areDelegationsKnown(state, subject.user);
 }
 
-/** The time of the last complete read of the subject, in milliseconds; 0 if the subject was never read. */
+/**
+ * The time of the last complete read of the subject, in milliseconds; 0 if the subject was never
+ * read.
+ */
 export function subjectTime(state: StateView, subject: QuestionSubject): number {
   return subject.kind === 'account'
     ? accountTime(state, subject.user, subject.dexIndex)
     : delegationsTime(state, subject.user);
 }
 
-/** The oldest `subjectTime`; undefined without subjects. */
+/**
+ * Returns the earliest `subjectTime` of the subjects; returns undefined if there are no subjects.
+ */
 export function oldestTime(
   state: StateView,
   subjects: readonly QuestionSubject[],

@@ -1,10 +1,10 @@
 /**
- * How a type of question is declared, once. `source` says where its answers come from: the state, the archive
- * or the upstream. Every transport, the OpenAPI description and llms.txt read the declaration; what a parsed
- * question has follows from `fields`.
+ * The declaration of a type of question. `source` says where the answers come from: the state, the
+ * archive or the upstream. Every transport, the OpenAPI description and llms.txt read the
+ * declaration. The values of a parsed question are derived from `fields`.
  *
- * A type needs few members. The others are capabilities: a question of a type without them is answered by
- * the general path. No code asks for the name of a type.
+ * Few members are required. The optional members are capabilities: if a type does not have them,
+ * its questions are answered in the general way. No code depends on the name of a type.
  */
 
 import type { Address } from '../exact/address.ts';
@@ -68,17 +68,20 @@ export interface UpstreamQuestionType<F extends FieldTable = FieldTable>
 }
 
 /**
- * With --forward the upstream answers, as its answer says more than ours. Without --forward, the state or
- * the archive answers.
+ * With --forward, the upstream answers, because its answer contains more than ours. Without
+ * --forward, the state or the archive answers.
  */
 interface UpstreamFirst {
   /** The form of the upstream's answer, with the members that we know. */
   readonly answerSchema: Schema;
-  /** The fields that are passed on, if they are not those of the type. */
+  /** The fields that are passed on, if they differ from the fields of the type. */
   readonly fields?: FieldTable;
   /** Present if `dex` must be a dex that the exchange lists, or one of these names. */
   readonly dexNames?: readonly string[];
-  /** A question about the past is answered from the archive; otherwise it is refused. */
+  /**
+   * If true, a question about the past is answered from the archive; otherwise the question is
+   * refused.
+   */
   readonly isPastFromArchive?: true;
 }
 
@@ -94,7 +97,7 @@ export interface ArchiveQuestionType<F extends FieldTable = FieldTable>
   readonly source: 'archive';
   /** The reads from the archive that the question is charged for. */
   readonly shares: readonly ShareName[];
-  /** It can be answered as CSV too. */
+  /** True if the answer can be CSV too. */
   readonly hasCsv: boolean;
   answer(history: HistoryView, fields: ParsedFields<F>, format: AnswerFormat): ArchiveSteps;
 }
@@ -103,28 +106,34 @@ export interface ArchiveQuestionType<F extends FieldTable = FieldTable>
 export interface StateQuestionType<F extends FieldTable = FieldTable>
   extends LedgerQuestionType<F> {
   readonly source: 'state';
-  /** The answer as JSON text; subjects that the upstream has answered about have its answer. */
+  /**
+   * Returns the answer as JSON text. If `upstream` has an answer about a subject, the text contains
+   * this answer.
+   */
   answer(state: StateView, fields: ParsedFields<F>, upstream?: UpstreamAnswers): string;
-  /** Checks that need the state; `answer` makes them as well. */
+  /** Makes the checks that need the state; `answer` makes these checks too. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
   /** How many times the weight is charged, if that depends on the question. */
   countWeights?(fields: ParsedFields<F>): number;
   /**
-   * The height since which the state's answer, apart from its time, has been the same. It may be later than
-   * the true height, never earlier. Without it, every block may change the answer. Throws what `validate`
-   * throws.
+   * Returns the height since which the state's answer has not changed, apart from its time. This
+   * height may be later than the true height, but never earlier. If the function is absent, every
+   * block may change the answer. Throws what `validate` throws.
    */
   changedAt?(state: StateView, fields: ParsedFields<F>): number;
   /**
-   * The rows that the answer depends on, besides the markets of open positions. Absent, or undefined, if
-   * any block may change the answer.
+   * Returns the rows that the answer depends on, in addition to the markets of open positions. If
+   * the function is absent or returns undefined, any block may change the answer.
    */
   dependencies?(state: StateView, fields: ParsedFields<F>): Dependencies | undefined;
   /** How a partial ledger answers; absent if the question is not about users. */
   readonly partial?: PartialLedger<F>;
   /** Present if the type can be subscribed to. */
   readonly push?: PushedAnswer<F>;
-  /** Present if the answer is made of one row of the state, and of what the row leads to. */
+  /**
+   * Present if the answer is made from one row of the state, and from the rows that this row links
+   * to.
+   */
   readonly rows?: RowAnswers<F>;
   /** Present if answers may be so long that they are written with pauses. */
   readonly pieces?: AnswerInPieces<F>;
@@ -134,17 +143,26 @@ export interface StateQuestionType<F extends FieldTable = FieldTable>
 interface PartialLedger<F extends FieldTable> {
   /** The accounts and delegations that the answer is about; throws what `validate` throws. */
   subjects?(state: StateView, fields: ParsedFields<F>): readonly QuestionSubject[];
-  /** True if the answer itself lists subjects that are unknown, so that they do not refuse it. */
+  /**
+   * True if the answer lists its unknown subjects, so that the question is not refused because of
+   * them.
+   */
   readonly listsUnknown?: true;
-  /** True if the answer is a constant about a user, which a followed exchange may contradict. */
+  /**
+   * True if the answer about any user is a constant. It may differ from the answer of a followed
+   * exchange, so a partial ledger refuses the question.
+   */
   readonly isRefused?: true;
 }
 
-/** The value of `push.name` if the members of the answer are the data of the frame, not one member of the data. */
+/**
+ * The value of `push.name` if the members of the answer are the data of the frame, not one member
+ * of the data.
+ */
 export const AS_DATA = Symbol('as data');
 
 interface PushedAnswer<F extends FieldTable> {
-  /** The answer's name in the data of a pushed frame. */
+  /** The name of the member that contains the answer in the data of a pushed frame. */
   readonly name: string | typeof AS_DATA;
   /** Writes the text that `answer` returns. */
   write?(
@@ -156,20 +174,29 @@ interface PushedAnswer<F extends FieldTable> {
 }
 
 /**
- * Rows never move, so a repeated question finds its row once per state, and the answer of a row can be
- * cached. `changedAt` and `write` must match those of the type.
+ * A row never moves. So a repeated question searches its row once per state, and the answer of a
+ * row can be cached. `changedAt` and `write` must match those of the type.
  */
 export interface RowAnswers<F extends FieldTable = FieldTable> {
-  /** 0 if the state does not have the row yet. Throws what `validate` throws. */
+  /**
+   * Returns the row; returns 0 if the state does not have the row yet. Throws what `validate`
+   * throws.
+   */
   find(state: StateView, fields: ParsedFields<F>): number;
   changedAt(state: StateView, row: number): number;
   write(out: AnswerWriter, state: StateView, row: number): void;
-  /** The fields of a question that names a user only: it is recognized without parsing JSON. */
+  /**
+   * Returns the fields of a question that names only a user. This question is recognized without
+   * parsing JSON.
+   */
   ofUser?(user: Address): ParsedFields<F>;
 }
 
 interface AnswerInPieces<F extends FieldTable> {
-  /** Estimated bytes of an answer that is long; else undefined. */
+  /**
+   * Returns the estimated length of a long answer, in bytes; returns undefined if the answer is not
+   * long.
+   */
   expectBytes(fields: ParsedFields<F>): number | undefined;
   /** Writes the text that `answer` returns, with pauses. */
   write(

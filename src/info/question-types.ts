@@ -35,7 +35,10 @@ import { spotMetaAndAssetCtxs } from './types/spot-meta-and-asset-ctxs.ts';
 import { userAbstraction } from './types/user-abstraction.ts';
 import { webData2 } from './types/web-data-2.ts';
 
-/** In the order in which errors list them: a new type goes next to its subject. */
+/**
+ * All types, in the order in which errors list them. Put a new type next to the types of the same
+ * subject.
+ */
 export const QUESTION_TYPES: readonly QuestionType[] = [
   clearinghouseState,
   delegations,

@@ -1,4 +1,6 @@
-/** A parsed question. `source` says where the answer comes from, and which members the question has. */
+/**
+ * A parsed question. `source` says where the answer comes from, and which members the question has.
+ */
 
 import type { StateView } from '../state/state.ts';
 import type { ArchiveSteps } from './archive/archive-answer.ts';
@@ -20,19 +22,31 @@ export interface StateQuestion {
   readonly weight: number;
   /** Throws the same RequestError as `answer`, unless the reason is an unknown subject. */
   validate(state: StateView): void;
-  /** The subjects of the answer; empty if the answer is not about users. Throws the errors of `validate`. */
+  /**
+   * The subjects of the answer; empty if the answer is not about users. Throws the errors of
+   * `validate`.
+   */
   subjects(state: StateView): readonly QuestionSubject[];
-  /** The height since which the state's answer has been the same, apart from its time; or a later height. */
+  /**
+   * Returns the height since which the state's answer has not changed, apart from its time; or a
+   * later height.
+   */
   changedAt(state: StateView): number;
-  /** The rows that the answer depends on, besides markets; undefined if any block may change it. */
+  /**
+   * Returns the rows that the answer depends on, in addition to markets; returns undefined if any
+   * block may change the answer.
+   */
   dependencies(state: StateView): Dependencies | undefined;
-  /** The row that the answer is made of; undefined if the answer is not made of one row. */
+  /**
+   * Returns the row that the answer is made from; returns undefined if the answer is not made from
+   * one row.
+   */
   findRow(state: StateView): number | undefined;
   /** On a partial ledger, throws a RequestError if a subject is unknown, or could not be read. */
   answer(state: StateView, upstream?: UpstreamAnswers): string;
   /** Writes the text that `answer` returns. */
   write(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): void;
-  /** Estimated bytes of a long answer; undefined if the answer is not long. */
+  /** The estimated length of a long answer, in bytes; undefined if the answer is not long. */
   readonly bytesExpected: number | undefined;
   /** Writes the text that `answer` returns, with pauses. Only for long answers. */
   writePieces(out: AnswerWriter, state: StateView, upstream?: UpstreamAnswers): Iterator<number>;
@@ -48,13 +62,16 @@ export interface ArchiveQuestion {
   /** True if the answer may take megabytes. */
   readonly isLong: boolean;
   /**
-   * The height of the answer; undefined for a time range. Throws a RequestError if the archive does not have the
-   * height. `present` is the height and time of the ledger.
+   * The height of the answer; undefined for a time range. Throws a RequestError if the archive does
+   * not have the height. `present` is the height and time of the ledger.
    */
   findHeight(history: HistoryView, present: Present): number | undefined;
   /** True if the question will always be about this height. */
   isFixedAt(height: number, history: HistoryView): boolean;
-  /** Whether later blocks belong to the answer as well, so that an archive that lacks them gives an older answer. */
+  /**
+   * Returns true if later blocks belong to the answer too. If the archive does not have these
+   * blocks yet, its answer is older.
+   */
   isUntilNow(history: HistoryView): boolean;
   /** The same question as CSV, if its answer can be CSV and the question names no format. */
   asCsv?(): ArchiveQuestion;
@@ -70,7 +87,7 @@ export interface QuestionBody {
 /** A question that the upstream answers. */
 export class UpstreamQuestion {
   readonly source = 'upstream';
-  /** The body that is sent to the upstream: its fields are checked, and it is written anew. */
+  /** The body that is sent to the upstream. It is rebuilt from checked fields. */
   readonly body: QuestionBody;
 
   constructor(body: QuestionBody) {
@@ -81,12 +98,15 @@ export class UpstreamQuestion {
     return this.body.type;
   }
 
-  /** The weight on the upstream, without the items of the answer. */
+  /** The weight that the upstream charges, without the weight of the rows of the answer. */
   get weight(): number {
     return PUBLIC_WEIGHTS.of(this.type);
   }
 
-  /** The weight of an answer with this number of rows; `rows` is undefined if the answer is not a list. */
+  /**
+   * The weight of an answer with this number of rows; `rows` is undefined if the answer is not a
+   * list.
+   */
   weighAnswer(rows: number | undefined): number {
     return PUBLIC_WEIGHTS.ofRows(this.type, rows);
   }

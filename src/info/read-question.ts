@@ -1,6 +1,6 @@
 /**
- * Parses a question, from a body, a query string or a subscription, and decides where its answer comes from.
- * `chooseSource` is the one rule for that, for every transport.
+ * Parses a question, from a body, a query string or a subscription, and decides where its answer
+ * comes from. `chooseSource` is the only rule for this decision, for every transport.
  */
 
 import { isJsonObject } from '../events/fields.ts';
@@ -38,11 +38,14 @@ interface TypeTable {
   readonly byType: ReadonlyMap<unknown, QuestionType>;
   /** The end of the error message for any other type. */
   readonly expected: string;
-  /** Cached, because a client that asks for a type we do not have asks for it again and again. */
+  /**
+   * A cache of refusals, because a client that asks for an unknown type usually asks for it again
+   * and again.
+   */
   readonly unknownTypes: Map<string, RequestError>;
 }
 
-/** Maximum number of cached refusals, and length of the types in them. */
+/** The maximum number of cached refusals, and the maximum length of the types in them. */
 const UNKNOWN_TYPES_MAX = 64;
 const UNKNOWN_TYPE_LENGTH_MAX = 64;
 
@@ -59,9 +62,9 @@ const OWN_TABLE = tableOf(OWN_TYPES);
 const PUSHED_TABLE = tableOf(PUSHED_TYPES);
 
 /**
- * Where the answer to a question comes from. With --forward, from the upstream if the type declares that;
- * otherwise from the ledger, or from its archive. A question about the past never goes to the upstream,
- * which answers about the present only.
+ * Returns where the answer to a question comes from. With --forward, it comes from the upstream if
+ * the type declares this; otherwise it comes from the ledger, or from its archive. The upstream
+ * never answers a question about the past, because it answers about the present only.
  */
 function chooseSource(
   questionType: QuestionType,
@@ -74,7 +77,7 @@ function chooseSource(
   return isAboutPast && upstreamFirst.isPastFromArchive ? questionType.source : 'upstream';
 }
 
-/** The question that a body asks, or why it is refused; `name` is where the client has put it. */
+/** Returns the question in a body, or its refusal. The refusal names the body by `name`. */
 export function readQuestion(
   body: unknown,
   name = 'body',
@@ -85,7 +88,7 @@ export function readQuestion(
   return readFields(questionType, body as GivenFields, forwarding);
 }
 
-/** The question that a query string asks, or why it is refused. */
+/** Returns the question in a query string, or its refusal. */
 export function readQuery(
   parameters: URLSearchParams,
   forwarding = NOT_FORWARDED,
@@ -147,7 +150,10 @@ function readSeriesQuestion(
   return askOverTime(questionType, fields, { format, moment });
 }
 
-/** Rebuilt from the fields that the type has: what is sent is never what came in. */
+/**
+ * Returns a question that is rebuilt from checked fields: the text that the client sent is never
+ * passed on.
+ */
 function readUpstreamQuestion(
   questionType: QuestionType,
   { type: _, ...source }: GivenFields,
@@ -159,7 +165,10 @@ function readUpstreamQuestion(
   return fields instanceof RequestError ? fields : new UpstreamQuestion({ type, ...fields });
 }
 
-/** The question that is sent to the upstream, or why it is refused; undefined if it is never sent there. */
+/**
+ * Returns the question that is sent to the upstream, or its refusal; returns undefined if the
+ * question is not sent to the upstream.
+ */
 export function readForwarded(body: unknown): UpstreamQuestion | RequestError | undefined {
   if (!isJsonObject(body) || !ALL_TABLE.byType.has(body['type'])) return undefined;
   const question = readQuestion(body, 'body', { forwards: true });
@@ -167,7 +176,7 @@ export function readForwarded(body: unknown): UpstreamQuestion | RequestError | 
 }
 
 /**
- * The question about the present that a body asks, or throws a RequestError.
+ * Returns the question about the present in a body, or throws a RequestError.
  *
  * @internal exported for tests and benchmarks
  */
@@ -178,7 +187,7 @@ export function parseQuestion(body: unknown): StateQuestion {
   return question;
 }
 
-/** The question whose answers a subscription asks for, or throws a RequestError. */
+/** Returns the question that a subscription asks, or throws a RequestError. */
 export function parseSubscription(subscription: unknown): StateQuestion {
   const questionType = orThrow(readTypeOf(PUSHED_TABLE, 'subscription', subscription));
   const source = subscription as GivenFields;

@@ -1,4 +1,4 @@
-/** The closed table of request errors: every way in which a question can fail, and its status. */
+/** The complete table of request errors: every way in which a question can fail, and its status. */
 
 import { describeValue } from '../events/refusal.ts';
 import { ADDRESS_EXPECTED } from '../exact/address.ts';
@@ -46,8 +46,9 @@ export const REQUEST_ERRORS = {
 export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 
 /**
- * A bad question: what was wrong, which value, what was expected, and the field to blame. Not an Error:
- * its stack trace would be useless, and capturing one costs as much as an answer.
+ * The refusal of a question: what is wrong, which value was given, what was expected, and which
+ * field is wrong. It is not an Error: a stack trace would be useless, and capturing it costs as
+ * much as an answer.
  */
 export class RequestError {
   readonly code: RequestErrorCode;
@@ -69,15 +70,15 @@ export class RequestError {
   }
 
   /**
-   * The body of the answer. The exchange's own Python client reads `code` and `msg` of every 4xx, and
-   * fails with a KeyError if they are absent.
+   * The body of the answer. The exchange's own Python client reads `code` and `msg` of every 4xx,
+   * and fails with a KeyError if they are absent.
    */
   toJson(): string {
     this.#json ??= this.#formatJson();
     return this.#json;
   }
 
-  /** Escapes the message once, although the body has it twice. */
+  /** Escapes the message once, although the body contains the message twice. */
   #formatJson(): string {
     const { code, field } = this;
     const message = JSON.stringify(this.message);
@@ -86,7 +87,7 @@ export class RequestError {
   }
 }
 
-/** Names the field or header, its value and what was expected. */
+/** Returns a RequestError that names the field or header, its value and what was expected. */
 export function wrongValue(
   field: string,
   value: unknown,

@@ -1,6 +1,6 @@
 /**
- * Building blocks of the JSON Schemas of answers. A schema carries the TypeScript type of the values
- * that it describes, so that an answer is declared once.
+ * Building blocks of the JSON Schemas of answers. A schema carries the TypeScript type of the
+ * values that it describes, so that an answer is declared once.
  */
 
 declare const DESCRIBED: unique symbol;
@@ -26,7 +26,7 @@ export const anyText: Schema<string> = { type: 'string' };
 /** An amount, price or size: plain decimal text with a point and at least one digit after it. */
 export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$' };
 
-/** An answer of a followed server in another form than ours, for example with further fields. */
+/** An answer of a followed server whose form differs from ours, for example with further fields. */
 export const anythingElse: Schema<never> = {};
 
 /** Like `amount`, but also without decimals, as the upstream writes some amounts. */
@@ -39,10 +39,10 @@ export const anything: Schema = {};
 
 export const wholeNumber: Schema<number> = { type: 'integer' };
 
-/** An amount that the ledger does not hold, where the interface requires one. */
+/** An amount that the ledger does not have, where the interface requires an amount. */
 export const zero: Schema<string> = { const: '0.0' };
 
-/** A figure that the ledger does not hold, where the interface allows null. */
+/** A figure that the ledger does not have, where the interface allows null. */
 export const alwaysNull: Schema<null> = { type: 'null' };
 
 export function orNull<T>(schema: Schema<T>): Schema<T | null> {
@@ -53,7 +53,7 @@ export function choiceOf<T extends string>(...values: readonly T[]): Schema<T> {
   return { enum: values };
 }
 
-/** An object with these fields, optional ones, and no others. */
+/** An object with these required and optional fields, and no others. */
 export function object<
   P extends Record<string, Schema>,
   O extends Record<string, Schema> = Record<never, never>,
@@ -63,7 +63,7 @@ export function object<
   return { type: 'object', properties: all, required, additionalProperties: false };
 }
 
-/** An object with these fields, optional ones, and any others: an answer of the upstream. */
+/** An object with these required and optional fields, and any others: an answer of the upstream. */
 export function openObject(
   properties: Readonly<Record<string, Schema>>,
   optional: Readonly<Record<string, Schema>> = {},
@@ -87,5 +87,5 @@ export function tuple(...items: Schema[]): Schema<readonly unknown[]> {
   return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
 }
 
-/** A list of things that the exchange does not have. */
+/** A list that is always empty. */
 export const emptyList: Schema<readonly never[]> = { type: 'array', maxItems: 0 };

@@ -18,7 +18,7 @@ export function readStateQuestion<F extends FieldTable>(
   return fields instanceof RequestError ? fields : new ParsedStateQuestion(questionType, fields);
 }
 
-/** A question whose fields are known already. */
+/** Returns a question whose fields are already parsed. */
 export function askState<F extends FieldTable>(
   questionType: StateQuestionType<F>,
   fields: ParsedFields<F>,
@@ -26,7 +26,9 @@ export function askState<F extends FieldTable>(
   return new ParsedStateQuestion(questionType, fields);
 }
 
-/** A class, because subscriptions store many questions, and closures would take more memory. */
+/**
+ * This is a class, because subscriptions store many questions, and closures would take more memory.
+ */
 class ParsedStateQuestion<F extends FieldTable> implements StateQuestion {
   readonly questionType: StateQuestionType;
   readonly #questionType: StateQuestionType<F>;

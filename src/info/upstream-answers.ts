@@ -1,6 +1,7 @@
 /**
- * The results of reading from the exchange for one question. The exchange's own answer is used for a subject that
- * the ledger does not record, because our rules cannot reproduce it. A failed read has a refusal.
+ * The results of reading from the exchange for one question. The exchange's own answer is used for
+ * a subject that the ledger does not record, because our rules cannot reproduce it. A failed read
+ * has a refusal.
  */
 
 import { formatAddress } from '../exact/address.ts';

@@ -1,6 +1,6 @@
 /**
- * What questions cost by the rate limit of the upstream: as the types declare for the exchange's public server,
- * or as a setting says for another server.
+ * What questions cost by the rate limit of the upstream: as the types declare for the exchange's
+ * public server, or as a setting says for another server.
  */
 
 import { QUESTION_TYPES } from './question-types.ts';
@@ -18,7 +18,9 @@ export class UpstreamWeights {
   readonly #costs: ReadonlyMap<string, UpstreamCost>;
   readonly #others: UpstreamCost | undefined;
 
-  /** `changes` has the weights of a setting, by type. Such a weight does not depend on the answer. */
+  /**
+   * `changes` has the weights of a setting, by type. Such a weight does not depend on the answer.
+   */
   constructor(changes: ReadonlyMap<string, number> = new Map()) {
     const changed = [...changes].map(([type, weight]): [string, UpstreamCost] => [
       type,
@@ -43,7 +45,9 @@ export class UpstreamWeights {
     return weight + Math.ceil(itemsMax / perItems);
   }
 
-  /** The cost of a question whose answer has so many rows; undefined if the answer is not a list. */
+  /**
+   * The cost of a question whose answer has so many rows; undefined if the answer is not a list.
+   */
   ofRows(type: string, rows: number | undefined): number {
     const { weight, perItems } = this.#costOf(type);
     if (perItems === undefined || rows === undefined) return weight;

@@ -1,6 +1,6 @@
 /**
- * Funding: once an hour, every position pays or receives at the market's rate. A round is spread over
- * blocks, with a bounded number of users in each.
+ * Funding: once an hour, every position pays or receives at the market's rate. A round is spread
+ * over blocks, with a bounded number of users in each.
  */
 
 import { FIRST_ACCOUNT } from '../state/addresses.ts';

@@ -1,9 +1,9 @@
 /**
- * The first blocks of a ledger: dexes and markets, then the initial users, then the market makers, who
- * hold the other side of every position.
+ * The first blocks of a ledger: dexes and markets, then the initial users, then the market makers,
+ * who hold the other side of every position.
  *
- * Each phase is idempotent, since it adds only what the state does not have yet: a resumed ledger gets
- * nothing, and one that was interrupted in its first blocks is completed.
+ * Each phase is idempotent, since it adds only what the state does not have yet: a resumed ledger
+ * gets nothing, and one that was interrupted in its first blocks is completed.
  */
 
 import type { WireEvent } from '../events/event.ts';

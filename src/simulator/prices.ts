@@ -10,7 +10,9 @@ import type { Random } from './random.ts';
 import type { Scene } from './scene.ts';
 
 const SIGNIFICANT_FIGURES = 5;
-/** Mean reversion: the share of the distance to the long-run price that is closed in ten seconds. */
+/**
+ * Mean reversion: the share of the distance to the long-run price that is closed in ten seconds.
+ */
 const REVERSION = 0.00005;
 const BAND_LOW = 0.5;
 const BAND_HIGH = 2;

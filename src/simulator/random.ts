@@ -1,8 +1,8 @@
 /**
  * Random numbers from a seed: sfc32, a small fast generator, started from a hash of text.
  *
- * The simulator uses only + - * /, square roots and integer operations: logarithms and sines may differ
- * in the last bit between engines, and a seed must give the same bytes on every machine.
+ * The simulator uses only + - * /, square roots and integer operations: logarithms and sines may
+ * differ in the last bit between engines, and a seed must give the same bytes on every machine.
  */
 
 const WORD_RANGE = 2 ** 32;

@@ -1,20 +1,24 @@
 /**
- * The modes of accounts, as another server names them. Few ledgers have any modes, so the modes are in
- * a table that is separate from the addresses. A mode is found by the row of its address.
+ * The modes of accounts, as another server names them. Few ledgers have any modes, so the modes are
+ * in a table that is separate from the addresses. A mode is found by the row of its address.
  */
 
 import { Table } from './tables/table.ts';
 
 /**
- * The columns of a mode's row: the address's row, the text in pieces, the height of its last change. In
- * row 0 it is the height of the last change of any mode.
+ * The columns of a mode's row: the row of the address, the text of the mode in pieces, and the
+ * height of its last change. In row 0, the last column is the height of the last change of any
+ * mode.
  */
 export const MODE_ADDRESS_ROW = 0;
 const FIRST_PIECE = 1;
 const CHANGED_AT = 6;
 
 const PIECE_COUNT = 5;
-/** A character takes six bits: eight of them are 48 bits, a whole number that a cell can hold exactly. */
+/**
+ * A character takes six bits, so eight characters take 48 bits: a whole number that a cell stores
+ * exactly.
+ */
 const PIECE_CHARACTERS = 8;
 const CODES = 64;
 /** The code of a character is its place here; 0 ends the text. */
@@ -30,7 +34,7 @@ export class AccountModes {
       this.#rows.set(table.get(row, MODE_ADDRESS_ROW), row);
   }
 
-  /** Undefined if no event has named the mode of this address. */
+  /** Returns the mode; returns undefined if no event has named the mode of this address. */
   find(addressRow: number): string | undefined {
     const row = this.#rowOf(addressRow);
     if (row === 0) return undefined;
@@ -41,12 +45,14 @@ export class AccountModes {
     return text;
   }
 
-  /** The height of the last change; 0 if no event has named the mode. */
+  /** The height of the last change of the mode; 0 if no event has named the mode. */
   changedAt(addressRow: number): number {
     return this.table.get(this.#rowOf(addressRow), CHANGED_AT);
   }
 
-  /** The rows of addresses whose mode a block has changed. */
+  /**
+   * The rows of the addresses whose mode the block at this height, the newest block, has changed.
+   */
   listChangedAt(height: number): number[] {
     if (this.table.get(0, CHANGED_AT) !== height) return [];
     return this.listAddresses().filter((addressRow) => this.changedAt(addressRow) === height);

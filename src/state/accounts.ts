@@ -1,9 +1,10 @@
 /**
- * Accounts and positions: a user's cash and margin on a dex, and the user's holdings in its markets.
+ * Accounts and positions: a user's cash and margin on a dex, and the user's holdings in its
+ * markets.
  *
- * An account is a user on one dex. Its positions form a list in the order of the dex's markets; a
- * closed position stays in the list with size 0, since its leverage and its all-time funding are needed
- * later.
+ * An account belongs to one user on one dex. Its positions form a list in the order of the dex's
+ * markets. A closed position stays in the list with size 0, because its leverage and its all-time
+ * funding are needed later.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -27,7 +28,7 @@ import type { Table } from './tables/table.ts';
 
 const LEVERAGE_DEFAULT = 20;
 
-/** The account of an address on a dex, or 0. */
+/** Returns the row of an address's account on a dex; returns 0 if there is no account. */
 export function findAccount(state: StateView, addressRow: number, dexIndex: number): number {
   let account = state.addresses.table.get(addressRow, FIRST_ACCOUNT);
   while (account !== 0 && state.accounts.get(account, column.ACCOUNT_DEX) < dexIndex) {
@@ -59,7 +60,10 @@ export function findOrAddAccount(state: State, user: Address, dexIndex: number):
   return added;
 }
 
-/** The account's position in a market, open or closed, or 0 if it never had one. */
+/**
+ * Returns the row of the account's position in a market, open or closed; returns 0 if the account
+ * never had a position there.
+ */
 export function findPosition(state: StateView, account: number, marketIndex: number): number {
   const { positions } = state;
   let position = state.accounts.get(account, column.FIRST_POSITION);
@@ -72,8 +76,9 @@ export function findPosition(state: StateView, account: number, marketIndex: num
 }
 
 /**
- * A new position gets the default leverage; later changes of the market do not affect it. The search
- * may start after a position of the account that is in an earlier market.
+ * Returns the row of the account's position in a market, and adds the position if there is none. A
+ * new position gets the default leverage, which later changes of the market do not affect. If
+ * `after` is a position of the account in an earlier market, the search starts after this position.
  */
 export function findOrAddPosition(
   state: State,
@@ -118,15 +123,18 @@ function defaultTerms(state: State, marketIndex: number): number {
 }
 
 /**
- * The field that an error names if an amount gets too large, and its value: USD in its smallest unit,
- * or text.
+ * The field that an error names if an amount gets too large, and its value: USD in its smallest
+ * unit, or text.
  */
 export interface Cause {
   readonly field: string;
   readonly given: number | string;
 }
 
-/** Amounts are stored as safe integers. Refuses the block if this amount is too large. */
+/**
+ * Returns the amount as a number. Amounts are stored as safe integers, so a larger amount is
+ * refused.
+ */
 export function requireStorable(amount: Exact, name: string, { field, given }: Cause): number {
   if (typeof amount === 'number') return amount;
   const shown = typeof given === 'number' ? formatUnits(given, USD_DECIMALS) : given;
@@ -185,7 +193,10 @@ export function applyLeverage(state: State, event: EventOf<'leverage'>): void {
   if (state.positions.get(position, column.SIZE) !== 0) noteAccountChange(state, account);
 }
 
-/** The user's open position in a market. Refuses the event if there is no such position. */
+/**
+ * Returns the user's open position in a market. Refuses the event if the user has no open position
+ * there.
+ */
 function requireOpenPosition(state: State, user: Address, marketIndex: number, field: string) {
   const { dexIndex, coin } = state.markets.markets[marketIndex];
   const account = findAccount(state, state.addresses.find(user), dexIndex);
@@ -246,7 +257,7 @@ function pay(state: State, marketIndex: number, payment: EventOf<'funding'>['pay
   if (amount !== 0) noteAccountChange(state, account);
 }
 
-/** A closed position keeps its leverage and all-time funding, nothing else. */
+/** Closes a position. Only its market, its leverage, its mode and its all-time funding stay. */
 function clearPosition(positions: Table, position: number): void {
   positions.set(position, column.SIZE, 0);
   positions.set(position, column.ENTRY_NOTIONAL, 0);
@@ -257,8 +268,8 @@ function clearPosition(positions: Table, position: number): void {
 }
 
 /**
- * A position's own margin tiers end when it closes: the next position in the market has the market's
- * tiers.
+ * Replaces a position's own margin tiers by the tiers of its market. The position's own tiers end
+ * when it closes: the next position in the market has the market's tiers.
  */
 export function forgetOwnTiers(positions: Table, position: number): void {
   const terms = positions.get(position, column.TERMS);
@@ -280,7 +291,7 @@ export function applyAccount(state: State, event: EventOf<'account'>, time: numb
   setPositions(state, account, event.positions);
 }
 
-/** Adds to the positions that an account event of the same block has given. */
+/** Adds positions to an account that an `account` event of the same block has set. */
 export function applyMorePositions(state: State, event: EventOf<'account'>): void {
   const account = findOrAddAccount(state, event.user, state.markets.requireDex(event.dex));
   setPositions(state, account, event.positions);
@@ -310,8 +321,8 @@ interface PositionUpdate {
 }
 
 /**
- * Returns the position. Each search is short if the event lists the positions in the order of the
- * markets.
+ * Sets a position of the account, and returns its row. The search for the row is short if the event
+ * lists the positions in the order of the markets.
  */
 function setPosition(state: State, { account, dexIndex, given, last }: PositionUpdate): number {
   const { positions, markets } = state;

@@ -1,10 +1,10 @@
 /**
- * Every user and validator address in the ledger, in order of first appearance, with a hash index from
- * address to row. The index is rebuilt from the rows and never stored.
+ * Every user and validator address in the ledger, in order of first appearance, with a hash index
+ * from address to row. The index is rebuilt from the rows and never stored.
  *
- * An index that is half full is replaced by a larger one, which is built in steps: each address that is
- * added puts a few rows into the larger index. Until that index has all rows, look-ups use the old
- * index.
+ * An index that is half full is replaced by a larger one, which is built in steps: each address
+ * that is added puts a few rows into the larger index. Until that index has all rows, look-ups use
+ * the old index.
  */
 
 import { type Address, hashAddress } from '../exact/address.ts';
@@ -15,12 +15,15 @@ const WORD0 = 0;
 const WORD1 = 1;
 const WORD2 = 2;
 const WORD3 = 3;
-/** The address's first account (dexes ascending) and its first delegation. */
+/** The address's first account, in the order of the dexes, and its first delegation. */
 export const FIRST_ACCOUNT = 4;
 export const FIRST_DELEGATION = 5;
-/** The height of the last change of its delegations. */
+/** The height of the last change of the address's delegations. */
 export const DELEGATIONS_CHANGED_AT = 6;
-/** 0 if no event has named its delegations, else 1 more than `delegationsTime` (partial-ledger.ts). */
+/**
+ * 0 if no event has named the address's delegations, else 1 more than `delegationsTime`
+ * (partial-ledger.ts).
+ */
 export const DELEGATIONS_SEEN = 7;
 
 const SLOTS_INITIAL = 256;
@@ -29,13 +32,14 @@ const INDEX_BATCH = 1024;
 export class AddressBook {
   readonly table: Table;
   /**
-   * Open addressing with linear probing. A slot holds a row, or 0 if it is empty. The index is at most
-   * half full, and while the larger index is built, a fifteenth more.
+   * A hash index with open addressing and linear probing. A slot contains a row, or 0 if the slot
+   * is empty. The index is at most half full. While the larger index is built, a fifteenth more
+   * rows are added to this index.
    */
   #slots: Int32Array;
   /**
-   * The larger index, which replaces `#slots` when it has all rows; undefined while no larger index is
-   * built.
+   * The larger index, which replaces `#slots` when it has all rows; undefined while no larger index
+   * is built.
    */
   #largerSlots: Int32Array | undefined;
   /** The first row that the larger index does not have yet. */
@@ -47,7 +51,7 @@ export class AddressBook {
     this.#slots = this.#buildIndex();
   }
 
-  /** The address's row, or 0 if the ledger does not contain it. */
+  /** Returns the row of the address; returns 0 if the ledger does not contain the address. */
   find(address: Address): number {
     const row = this.#slots[this.#slotOf(address, this.#slots)];
     return row < this.table.rowCount ? row : 0; // The addresses of a hidden block are hidden too.
@@ -81,9 +85,9 @@ export class AddressBook {
   }
 
   /**
-   * Slots are emptied in reverse order of insertion, which keeps all probe sequences intact. Both
-   * indexes get their rows in ascending order. The search for a row that the larger index does not have
-   * yet ends at an empty slot.
+   * Empties slots in the reverse order of insertion, so that no probe sequence is broken. Both
+   * indexes got their rows in ascending order. If the larger index does not have a row yet, the
+   * search for the row ends at an empty slot, which stays empty.
    */
   rollback(): void {
     const { rowCountCommitted } = this.table;
@@ -110,7 +114,9 @@ export class AddressBook {
     return row;
   }
 
-  /** Puts the next few rows into the larger index, and switches to that index when it has all rows. */
+  /**
+   * Puts the next few rows into the larger index, and switches to that index when it has all rows.
+   */
   #growIndex(): void {
     const { rowCount } = this.table;
     this.#largerSlots ??= new Int32Array(slotCountFor(rowCount));
@@ -126,7 +132,7 @@ export class AddressBook {
     this.#rowToIndex = 1;
   }
 
-  /** The slot of the address, or the empty slot to insert it at. */
+  /** Returns the slot of the address, or the empty slot where the address is to be inserted. */
   #slotOf(address: Address, slots: Int32Array): number {
     const mask = slots.length - 1;
     let slot = hashAddress(address) & mask;
@@ -147,8 +153,8 @@ export class AddressBook {
   }
 
   /**
-   * Builds the index of a table that is loaded from a snapshot, all at once: no client waits for an
-   * answer yet.
+   * Builds the whole index of a table that was loaded from a snapshot. It need not be built in
+   * steps, because no client waits for an answer yet.
    */
   #buildIndex(): Int32Array {
     const { rowCount } = this.table;
@@ -160,8 +166,9 @@ export class AddressBook {
   }
 
   /**
-   * Hashes at most INDEX_BATCH addresses, then fills their slots: back-to-back accesses to scattered
-   * slots let the processor overlap the cache misses.
+   * Hashes at most INDEX_BATCH addresses, then fills their slots. The slots are far apart in
+   * memory; if one loop fills all of them, the processor waits for several cache misses at the same
+   * time.
    */
   #putRows(slots: Int32Array, start: number, end: number): void {
     const mask = slots.length - 1;
@@ -176,7 +183,9 @@ export class AddressBook {
   }
 }
 
-/** The smallest power of two, at least SLOTS_INITIAL, that the rows fill at most half. */
+/**
+ * Returns the smallest power of two, at least SLOTS_INITIAL, of which the rows fill at most half.
+ */
 function slotCountFor(rowCount: number): number {
   const needed = rowCount * 2;
   let count = SLOTS_INITIAL;

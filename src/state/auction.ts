@@ -5,7 +5,7 @@ import { STAKE_DECIMALS } from '../events/fields.ts';
 import { Refusal } from '../events/refusal.ts';
 import { formatUnits } from '../exact/decimal.ts';
 
-/** Replaced whole by each event. Gas is in its smallest unit. */
+/** The auction. Each event replaces the whole object. Gas is in its smallest unit. */
 export interface Auction {
   readonly startTimeSeconds: number;
   readonly durationSeconds: number;
@@ -16,8 +16,8 @@ export interface Auction {
 }
 
 /**
- * Null: there is no auction. Undefined: no event has mentioned an auction, so a partial ledger does not
- * know.
+ * Null means that there is no auction. Undefined means that no event has mentioned an auction, so a
+ * partial ledger does not know whether there is an auction.
  */
 export type RecordedAuction = Auction | null | undefined;
 
@@ -44,14 +44,14 @@ export function endAuction(
   return { ...auction, endGas };
 }
 
-/** Formatted as in events and answers. */
+/** Formats gas as events and answers do. */
 export function formatGas(gas: bigint): string {
   return formatUnits(gas, STAKE_DECIMALS);
 }
 
 /**
- * The price falls linearly from start to floor and is rounded down. After the end, it is the final
- * price.
+ * Returns the price at a time. The price falls linearly from start to floor and is rounded down.
+ * After the end of the auction, it is the final price.
  */
 export function currentGas(auction: Auction, time: number): bigint {
   if (auction.endGas !== undefined) return auction.endGas;

@@ -1,9 +1,9 @@
 /**
- * Notes which accounts and addresses the last blocks have changed. Push checks only subscriptions to them.
- * Nothing is noted until push has subscriptions.
+ * Notes which accounts and addresses the last blocks have changed. Push checks only the
+ * subscriptions to these accounts and addresses. Nothing is noted until push has subscriptions.
  */
 
-/** Rows. The same row may occur several times. */
+/** Rows of accounts and of addresses. The same row may occur several times. */
 export interface Changes {
   readonly accounts: readonly number[];
   /** Addresses that have a new account, or whose delegations have changed. */
@@ -34,7 +34,7 @@ export class ChangeLog {
     if (this.#isWatched) this.#addresses.push(row);
   }
 
-  /** The changes of whole blocks since the last call. */
+  /** Removes and returns the changes of committed blocks since the last call. */
   take(): Changes {
     if (this.#accountsCommitted === 0 && this.#addressesCommitted === 0) return NONE;
     const accounts = this.#accounts.splice(0, this.#accountsCommitted);

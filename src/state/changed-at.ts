@@ -1,8 +1,8 @@
 /**
- * When something last changed, as the height of the block that changed it. Every input of an answer
- * has such a height, so an unchanged answer is recognised without writing it.
+ * The height of the block that last changed a part of the state. Every input of an answer has such
+ * a height, so an unchanged answer is recognized without writing the answer.
  *
- * A height may be too late, since an event may rewrite the same value, but never too early.
+ * A height may be too late, because an event may write the same value again. It is never too early.
  */
 
 import type { Address } from '../exact/address.ts';
@@ -20,7 +20,9 @@ export function noteAccountChange(state: State, account: number): void {
   state.changes.noteAccount(account);
 }
 
-/** Notes that the current block changes the delegations of a user whom the ledger holds. */
+/**
+ * Notes that the current block changes the delegations of a user. The ledger must contain the user.
+ */
 export function noteDelegationsChange(state: State, user: Address): void {
   const { addresses, changes, height } = state;
   const row = addresses.find(user);
@@ -29,15 +31,16 @@ export function noteDelegationsChange(state: State, user: Address): void {
 }
 
 /**
- * The account's figures follow its rows, and the marks and terms of the markets it is open in; the
- * order of its positions follows the universe.
+ * Returns the height of the last change of the answer about an account. The figures depend on the
+ * account's rows, and on the mark prices and terms of the markets in which it has open positions.
+ * The order of the positions depends on the universe.
  */
 export function accountChangedAt(state: StateView, account: number): number {
   const { accounts, positions, markets } = state;
   const ordered = orderChangedAt(state, accounts.get(account, column.ACCOUNT_DEX));
   let changedAt = Math.max(accounts.get(account, column.ACCOUNT_CHANGED_AT), ordered);
   let position = accounts.get(account, column.FIRST_POSITION);
-  // No change is later than the newest block.
+  // The search may end early, because no change is later than the newest block.
   for (
     ;
     position !== 0 && changedAt < state.height;
@@ -50,7 +53,10 @@ export function accountChangedAt(state: StateView, account: number): number {
   return changedAt;
 }
 
-/** The height of the last change of an address's delegations; 0 if it never had any. */
+/**
+ * The height of the last change of an address's delegations; 0 if the address never had
+ * delegations.
+ */
 export function delegationsChangedAt({ addresses }: StateView, addressRow: number): number {
   return addresses.table.get(addressRow, DELEGATIONS_CHANGED_AT);
 }
@@ -59,7 +65,9 @@ function universeChangedAt({ universes }: StateView, dexIndex: number): number {
   return universes.byDex.get(dexIndex)?.changedAt ?? 0;
 }
 
-/** The height of the last change of the terms of a dex's markets, or of their list. */
+/**
+ * The height of the last change of the terms of a dex's markets, or of the list of these markets.
+ */
 export function termsChangedAt(state: StateView, dexIndex: number): number {
   const { markets } = state;
   let changedAt = universeChangedAt(state, dexIndex);

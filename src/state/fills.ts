@@ -1,9 +1,9 @@
 /**
- * A fill opens, increases, reduces, closes or flips a position; a flip is a close, then an open with
- * the rest. Gains and losses of an isolated position stay in its raw USD; those of a cross position go
- * to the account's cash.
+ * A fill opens, increases, reduces, closes or flips a position. A flip closes the position, and
+ * then opens a position with the rest of the size. Gains and losses of an isolated position stay in
+ * its raw USD; those of a cross position go to the account's cash.
  *
- * The steps compute with exact amounts of any size; only the results must fit their cells.
+ * The steps compute with exact amounts of any size; only the results must fit into their cells.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -113,7 +113,9 @@ function moveToIsolated(balances: Balances, amount: Exact): void {
   balances.rawUsd = add(balances.rawUsd, amount);
 }
 
-/** Opens or increases the position; an isolated one receives initial margin for the added size. */
+/**
+ * Opens or increases the position. An isolated position receives initial margin for the added size.
+ */
 function increase(balances: Balances, delta: Exact, price: number): void {
   if (balances.size === 0) balances.wasOpened = true;
   if (balances.isIsolated) {
@@ -125,7 +127,7 @@ function increase(balances: Balances, delta: Exact, price: number): void {
   balances.entryNotional = add(balances.entryNotional, multiply(magnitude(delta), price));
 }
 
-/** Reduces the position; an isolated one returns the same share of its equity to the cash. */
+/** Reduces the position. An isolated position returns the same share of its equity to the cash. */
 function reduce(balances: Balances, delta: Exact, price: number): void {
   const before = magnitude(balances.size);
   const rest = subtract(before, magnitude(delta));
@@ -135,14 +137,18 @@ function reduce(balances: Balances, delta: Exact, price: number): void {
     moveToIsolated(balances, negate(divideFloor(share, before)));
   }
   payFrom(balances, multiply(delta, price));
-  // Doubles, and the division first: recorded closes show that the exchange computes the cost this way.
+  // The exchange computes the cost in doubles and divides first, as recorded closes of positions
+  // show.
   balances.entryNotional = Math.trunc(
     Number(balances.entryNotional) * (Number(rest) / Number(before)),
   );
   balances.size = add(balances.size, delta);
 }
 
-/** Closes the position; an isolated one's remaining USD, even if negative, goes to the cash. */
+/**
+ * Closes the position. The remaining USD of an isolated position goes to the cash, even if it is
+ * negative.
+ */
 function close(balances: Balances, price: number): void {
   payFrom(balances, negate(multiply(balances.size, price)));
   moveToIsolated(balances, negate(balances.rawUsd));

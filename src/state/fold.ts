@@ -1,7 +1,7 @@
 /**
  * The fold applies blocks to the state. A block is atomic: everything that its events write is
- * journaled, and a refusal rolls it back. Readers never see part of a block: while one is applied in
- * pieces, its writes are hidden between the pieces.
+ * journaled, and a refusal rolls the block back. Readers never see a part of a block: if a block is
+ * applied in pieces, its writes are hidden between the pieces.
  */
 
 import type { PieceEvent } from '../events/block-pieces.ts';
@@ -34,7 +34,10 @@ import {
 import type { State } from './state.ts';
 import type { Table } from './tables/table.ts';
 
-/** Called around each event of a block, with the state in between. */
+/**
+ * Its methods are called before and after each event of a block is applied. They may read the state
+ * as it is then.
+ */
 export interface EventWatcher {
   before(event: Event): void;
   after(event: Event): void;
@@ -62,8 +65,9 @@ export function applyBlock(state: State, block: Block, watcher?: EventWatcher): 
 }
 
 /**
- * Applies the next block in pieces and yields after each, with the state before the block visible to
- * readers. A refusal rolls the block back, and so does a caller that stops early.
+ * Applies the next block in pieces and yields after each piece. At each yield, readers see the
+ * state before the block. The block is rolled back if an event is refused, or if the caller stops
+ * early.
  */
 export function* applyInPieces(
   state: State,
@@ -111,7 +115,9 @@ function checkIsNext(state: State, { height, time }: BlockHead): void {
   }
 }
 
-/** `time` is the time of the current block; `state.time` is still that of the previous one. */
+/**
+ * `time` is the time of the current block; `state.time` is still the time of the previous block.
+ */
 const APPLIERS: { [T in EventType]: (state: State, fields: EventOf<T>, time: number) => void } = {
   perpDex: (state, fields) => state.markets.applyPerpDex(fields, state.height + 1),
   market: (state, fields) => state.markets.applyMarket(fields, state.height + 1),
@@ -156,14 +162,16 @@ function applyPieceEvent(state: State, event: PieceEvent, time: number): void {
   else applyEvent(state, event, time);
 }
 
-/** Fields that a block replaces: they are saved before it, not journaled. */
+/**
+ * Fields that a block replaces. They are not journaled: their values are saved before the block.
+ */
 type Unjournaled = Pick<State, 'auction' | 'auctionChangedAt' | 'isPartial' | 'universes'>;
 
 function unjournaled({ auction, auctionChangedAt, isPartial, universes }: State): Unjournaled {
   return { auction, auctionChangedAt, isPartial, universes };
 }
 
-/** Everything else that a block writes to. */
+/** The journaled parts: everything else that a block writes to. */
 function journaledParts(
   state: State,
 ): readonly (AccountModes | AddressBook | MarketBook | Table)[] {

@@ -1,4 +1,7 @@
-/** The lists of another server in the state, and the order of markets that follows from them. */
+/**
+ * The lists of dexes and markets of another server in the state, and the order of markets that
+ * results from these lists.
+ */
 
 import type { EventOf } from '../events/event.ts';
 import { DexList, Universe } from './markets/universe.ts';
@@ -31,8 +34,8 @@ export function orderChangedAt({ universes }: StateView, dexIndex: number): numb
 }
 
 /**
- * The indexes of a dex's markets in the order of its universe. Markets that the universe does not list
- * come last, in our own order. Without a universe, all markets are in our own order.
+ * The indexes of a dex's markets in the order of its universe. Markets that the universe does not
+ * list come last, in our own order. Without a universe, all markets are in our own order.
  */
 function orderMarkets({ markets, universes }: StateView, dexIndex: number): number[] {
   const indexes = [...markets.markets.keys()].filter(
@@ -43,7 +46,10 @@ function orderMarkets({ markets, universes }: StateView, dexIndex: number): numb
   return sortByPlace(universe, indexes, (index) => markets.markets[index].coin);
 }
 
-/** A copy, sorted by the place of the coin in the universe. Items whose coin is not listed come last. */
+/**
+ * Returns a copy of the items, sorted by the place of the coin in the universe. Items whose coin is
+ * not listed come last.
+ */
 export function sortByPlace<T>(
   universe: Universe,
   items: readonly T[],
@@ -68,7 +74,10 @@ interface KnownOrder {
  */
 const knownOrders = new WeakMap<Universe, KnownOrder>();
 
-/** The universe of a dex, if its order of the markets differs from the order of our own indexes. */
+/**
+ * Returns the universe of a dex if its order of the markets differs from the order of our own
+ * indexes; otherwise returns undefined.
+ */
 export function findReordering(state: StateView, dexIndex: number): Universe | undefined {
   const universe = state.universes.byDex.get(dexIndex);
   if (universe === undefined) return undefined;

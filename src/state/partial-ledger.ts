@@ -1,7 +1,7 @@
 /**
- * Says which accounts and delegations a partial ledger contains, and how old they are. On a partial ledger,
- * an account or a list of delegations that no event has named is unknown, not empty. Some events say when an
- * account or a list was last read as a whole.
+ * Says which accounts and delegations a partial ledger contains, and how old they are. On a partial
+ * ledger, an account or a list of delegations that no event has named is unknown, not empty. Some
+ * events give the time at which an account or a list was last read as a whole.
  */
 
 import type { EventOf } from '../events/event.ts';
@@ -17,7 +17,10 @@ export function isAccountKnown(state: StateView, user: Address, dexIndex: number
   return findAccount(state, state.addresses.find(user), dexIndex) !== 0;
 }
 
-/** When the account was last read as a whole, in milliseconds; 0 if it never was. */
+/**
+ * The time at which the account was last read as a whole, in milliseconds; 0 if it was never read
+ * as a whole.
+ */
 export function accountTime(state: StateView, user: Address, dexIndex: number): number {
   const account = findAccount(state, state.addresses.find(user), dexIndex);
   return state.accounts.get(account, ACCOUNT_TIME);
@@ -28,7 +31,10 @@ export function areDelegationsKnown(state: StateView, user: Address): boolean {
   return delegationsSeen(state, user) !== 0;
 }
 
-/** When the list of delegations was last read as a whole, in milliseconds; 0 if it never was. */
+/**
+ * The time at which the list of delegations was last read as a whole, in milliseconds; 0 if it was
+ * never read as a whole.
+ */
 export function delegationsTime(state: StateView, user: Address): number {
   return Math.max(0, delegationsSeen(state, user) - 1);
 }
@@ -54,8 +60,8 @@ export function noteDelegationsRead(state: State, user: Address, time: number): 
 }
 
 /**
- * Sets when an account was read: more exactly than its `account` event does, or without such an
- * event if the account has not changed.
+ * Sets the time at which an account was read. This time is more exact than the time of an `account`
+ * event. If the account has not changed, there may be no `account` event.
  */
 export function applyAccountTime(
   state: State,
@@ -73,6 +79,6 @@ export function applyAccountTime(
     throw new Refusal('time', time, `at most ${blockTime}, the time of the block`);
   }
   state.accounts.set(account, ACCOUNT_TIME, time);
-  // The figures are the same, but they were confirmed at a later time, which push sends too.
+  // The figures have not changed, but push also sends the later time at which they were confirmed.
   state.changes.noteAccount(account);
 }

@@ -18,12 +18,15 @@ export const VALIDATOR = 0;
 const AMOUNT_HIGH = 1;
 const AMOUNT_LOW = 2;
 export const LOCKED_UNTIL = 3;
-/** 0 at the end of the list. */
+/** The user's next delegation; 0 at the end of the list. */
 export const NEXT_DELEGATION = 4;
-/** The list is circular: the first delegation links to the last one, so appending needs no search. */
+/**
+ * The user's previous delegation. The first delegation links to the last delegation, so that
+ * appending needs no search.
+ */
 export const PREVIOUS_DELEGATION = 5;
 
-/** Row 0 holds no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
+/** Row 0 contains no delegation; its NEXT_DELEGATION is the head of the list of free rows. */
 const FREE_ROWS = 0;
 
 const LOCK_MS = 86_400_000;
@@ -40,7 +43,7 @@ function setAmount(state: State, row: number, amount: bigint): void {
   state.delegations.set(row, AMOUNT_LOW, Number(amount & 0xffff_ffffn));
 }
 
-/** The delegation of a user to a validator, or 0. */
+/** Returns the row of a user's delegation to a validator; returns 0 if there is none. */
 function findDelegation(state: State, user: Address, validator: Address): number {
   const userRow = state.addresses.find(user);
   const validatorRow = state.addresses.find(validator);
@@ -60,7 +63,7 @@ function takeFreeRow(state: State): number {
   return row;
 }
 
-/** Adds a delegation at the end of the user's list. */
+/** Adds a delegation at the end of the user's list, and returns its row. */
 function addDelegation(state: State, user: Address, validator: Address): number {
   const { addresses, delegations } = state;
   const userRow = addresses.findOrAdd(user);
@@ -95,7 +98,7 @@ function removeDelegation(state: State, user: Address, row: number): void {
   delegations.set(FREE_ROWS, NEXT_DELEGATION, row);
 }
 
-/** Refuses the event if the sum does not fit 64 bits. */
+/** Adds to the amount of a delegation. Refuses the event if the sum does not fit into 64 bits. */
 function addAmount(state: State, row: number, amount: bigint): void {
   const sum = delegatedAmount(state, row) + amount;
   if (sum > BIG_UNITS_MAX) {
@@ -221,7 +224,10 @@ export function appendListedDelegation(
   return row;
 }
 
-/** A set, because looking through the list for each of its validators would be quadratic. */
+/**
+ * Refuses a validator that the list already has. `seen` is a set, because searching the list for
+ * each validator would take quadratic time.
+ */
 function requireOnce(seen: Set<number>, validatorRow: number, { validator }: ListedDelegation) {
   if (seen.has(validatorRow)) {
     throw new Refusal('validator', formatAddress(validator), 'each validator once');

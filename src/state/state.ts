@@ -9,12 +9,12 @@ import type { TierTables } from './markets/tier-tables.ts';
 import { NO_UNIVERSES, type Universes } from './markets/universe.ts';
 import { Table } from './tables/table.ts';
 
-/** Only the fold writes to it; everyone else gets a `StateView`. */
+/** Only the fold writes to the state; all other code gets a `StateView`. */
 export interface State {
   /** The ledger's id: a shortened hash of its first block. Empty before the first block. */
   ledgerId: string;
   height: number;
-  /** Milliseconds; the time of the block at `height`. */
+  /** The time of the block at `height`, in milliseconds. */
   time: number;
   readonly addresses: AddressBook;
   readonly markets: MarketBook;
@@ -29,8 +29,8 @@ export interface State {
   auctionChangedAt: number;
   readonly changes: ChangeLog;
   /**
-   * True for a partial ledger: an account that no event has named is unknown there. On other ledgers
-   * the account is empty.
+   * True for a partial ledger: an account that no event has named is unknown there. On other
+   * ledgers the account is empty.
    */
   isPartial: boolean;
 }

@@ -7,8 +7,8 @@ import { type Archive, openArchive } from './archive.ts';
 import { ArchivedHistory } from './archived-history.ts';
 
 /**
- * How often the worker looks for an archive that does not exist yet or was replaced, and compares a new
- * end with the ledger.
+ * How often the worker looks for an archive that does not exist yet or was replaced, and compares a
+ * new end with the ledger.
  */
 const LOOK_MS = 1_000;
 /** At the start, the ledger may not be reachable yet. */
@@ -36,7 +36,9 @@ export class ArchiveLink {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void>;
   #isClosed = false;
-  /** Why questions about the past are refused; undefined if they are answered, or no archive exists. */
+  /**
+   * Why questions about the past are refused; undefined if they are answered, or no archive exists.
+   */
   #failure: Error | undefined;
   #lastWarning = '';
 
@@ -103,7 +105,8 @@ export class ArchiveLink {
 
   /**
    * An archive that belonged to the ledger still belongs to it while the ledger cannot be read. The
-   * same holds until the next look if the archive is ahead of what this process has read of the ledger.
+   * same holds until the next look if the archive is ahead of what this process has read of the
+   * ledger.
    */
   #isForgiven(fault: EndFault | Error): boolean {
     if (this.#ownEnd === undefined) return false;
@@ -118,7 +121,10 @@ export class ArchiveLink {
     this.#lastWarning = message;
   }
 
-  /** Undefined while the archive is empty. Throws if the archive cannot be read, or belongs to another ledger. */
+  /**
+   * Undefined while the archive is empty. Throws if the archive cannot be read, or belongs to
+   * another ledger.
+   */
   find(): HistoryView | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#history !== undefined) this.#archive?.refresh();

@@ -47,7 +47,10 @@ export class Archive {
     readMarks: (market, span) => this.#withMarks(market, span, unpackMarks),
   });
   readonly reads: ReadCount = { marks: 0, changes: 0 };
-  /** The first time that is not 0, and the first height of the archive for which it is valid; 0 if unknown. */
+  /**
+   * The first time that is not 0, and the first height of the archive for which it is valid; 0 if
+   * unknown.
+   */
   #firstTime = 0;
   #firstTimeOfHeight = 0;
   /** The span in which a time was found last. */
@@ -114,8 +117,8 @@ export class Archive {
   }
 
   /**
-   * The first time that a question may ask about. The first blocks of a followed ledger have the time
-   * 0: they are written before the exchange has sent its time.
+   * The first time that a question may ask about. The first blocks of a followed ledger have the
+   * time 0: they are written before the exchange has sent its time.
    */
   firstTime(): number {
     const { first, head } = this.#range;
@@ -141,7 +144,9 @@ export class Archive {
     return times;
   }
 
-  /** The last height whose block is not later than the time; undefined if the first block is later. */
+  /**
+   * The last height whose block is not later than the time; undefined if the first block is later.
+   */
   heightAt(time: number): number | undefined {
     if (time < this.timeOf(this.#range.first)) return undefined;
     if (!this.#isInSpan(this.#lastFound, time)) this.#lastFound = this.#findSpan(time);
@@ -242,8 +247,8 @@ export class Archive {
     const id = { addressRow, dexIndex };
     const { tables } = this.#folder;
     let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
-    // Packs are found one by one: the caller may pause, and an open cursor would keep old pages from
-    // being reused.
+    // Packs are found one by one: the caller may pause, and an open cursor would keep old pages
+    // from being reused.
     for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
       const reader = new VersionReader(id, pack, this.reads);
       while (reader.nextHeight <= to) {
@@ -261,7 +266,9 @@ export class Archive {
     return unpackDelegations(record, key, `the delegations of address ${addressRow}`);
   }
 
-  /** False if the archive's file was removed or replaced. The open file does not grow any more then. */
+  /**
+   * False if the archive's file was removed or replaced. The open file does not grow any more then.
+   */
   isInPlace(): boolean {
     return this.#folder.isInPlace();
   }

@@ -1,10 +1,10 @@
 /**
  * A cache of marks that were read from an archive, by span. All accounts share the marks.
  *
- * The marks of a height lie next to one another in memory: a question mostly needs several marks of a
- * height, and a cache miss of the processor for each mark would take longer than the rest of the work.
- * The first mark that is needed of a market in a span is read alone: questions about random heights,
- * and series with long steps, need no other mark of that span.
+ * The marks of a height lie next to one another in memory: a question mostly needs several marks of
+ * a height, and a cache miss of the processor for each mark would take longer than the rest of the
+ * work. The first mark that is needed of a market in a span is read alone: questions about random
+ * heights, and series with long steps, need no other mark of that span.
  */
 
 import { placeInSpan, SPAN_HEIGHTS, spanOf } from '../records/height-spans.ts';

@@ -1,6 +1,6 @@
 /**
- * The state at a past height, as far as a question needs it: dexes and markets, and the accounts and
- * delegations that were loaded. It is an ordinary state, so the ordinary code answers from it.
+ * The state at a past height, as far as a question needs it: dexes and markets, and the accounts
+ * and delegations that were loaded. It is an ordinary state, so the ordinary code answers from it.
  */
 
 import type { Address } from '../../exact/address.ts';
@@ -40,8 +40,8 @@ interface LoadedAccount {
 export const NO_SUMS: AccountSums = { netTransfers: 0, volume: 0 };
 
 /**
- * The tables into which rows are loaded. They are reused, because allocating new tables takes longer than an
- * answer.
+ * The tables into which rows are loaded. They are reused, because allocating new tables takes
+ * longer than an answer.
  */
 class PooledTables {
   readonly marks = new Table();
@@ -178,8 +178,8 @@ export class PastState implements PastView {
   #leavePack(account: LoadedAccount, next: VersionReader): void {
     const { height } = this.#state;
     const start = next.nextHeight;
-    // The packs of an account cover about the same number of heights each, so the height is probably
-    // not in the next pack.
+    // The packs of an account cover about the same number of heights each, so the height is
+    // probably not in the next pack.
     const isFar = height - start > start - account.packStart;
     account.foundAt = start;
     account.nextPack = undefined;

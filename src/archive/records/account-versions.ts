@@ -1,8 +1,9 @@
 /**
  * The versions of an account: the contents of its rows after each block that changed the rows.
  *
- * Consecutive versions are packed together. The first of a pack is written as its difference from an
- * account of zeros, each later one as its difference from the one before: a fill takes about 25 bytes.
+ * Consecutive versions are packed together. The first of a pack is written as its difference from
+ * an account of zeros, each later one as its difference from the one before: a fill takes about 25
+ * bytes.
  */
 
 import { add, type Exact, subtract } from '../../exact/decimal.ts';
@@ -17,7 +18,9 @@ export const AMOUNT = {
   collateral: 2,
   /** The time of the last complete read of the account; 0 if it was never read. */
   readTime: 3,
-  /** Transfers in minus transfers out, plus the value of the account at the start of its history. */
+  /**
+   * Transfers in minus transfers out, plus the value of the account at the start of its history.
+   */
   netTransfers: 4,
   /** Size times price of all fills. */
   volume: 5,
@@ -115,8 +118,8 @@ function packCells(
 }
 
 /**
- * Turns a version into the next one, value by value, and packs the differences. One object serves all
- * changes, since millions of changes are packed.
+ * Turns a version into the next one, value by value, and packs the differences. One object serves
+ * all changes, since millions of changes are packed.
  */
 export class VersionChange {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
@@ -134,7 +137,9 @@ export class VersionChange {
     this.#positions.clear();
   }
 
-  /** A position of the version, whose new cells are in `cells`. To be called by ascending market. */
+  /**
+   * A position of the version, whose new cells are in `cells`. To be called by ascending market.
+   */
   putPosition(start: number, causes: number): void {
     const known = this.#version.positions.cells;
     const mask = maskOf(this.cells, known, start);

@@ -1,6 +1,6 @@
 /**
- * The archive's record of an address: the row of the address in the state, and the dexes on which it
- * has accounts.
+ * The archive's record of an address: the row of the address in the state, and the dexes on which
+ * it has accounts.
  */
 
 import { allocateRecord, checkRecord, seal } from './record-encoding.ts';

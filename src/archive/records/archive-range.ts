@@ -11,15 +11,15 @@ export interface ArchiveRange {
   readonly ledgerId: string;
   readonly first: number;
   /**
-   * The height of the image of the state that it begins with; 0 if it begins with a block. Absent in
-   * archives of earlier versions that begin where they began then.
+   * The height of the image of the state that it begins with; 0 if it begins with a block. Absent
+   * in archives of earlier versions that begin where they began then.
    */
   readonly firstImage?: number;
   readonly head: ChainPoint;
   /**
-   * The gaps: ranges of heights, both ends included, that were pruned before they were archived. An image of the
-   * state follows each gap. The block of the image was not seen either. If only that block is missing, the end of
-   * the gap is below its start.
+   * The gaps: ranges of heights, both ends included, that were pruned before they were archived. An
+   * image of the state follows each gap. The block of the image was not seen either. If only that
+   * block is missing, the end of the gap is below its start.
    */
   readonly gaps: readonly (readonly [from: number, to: number])[];
 }
@@ -50,7 +50,8 @@ export function isInRange({ first, head, gaps }: ArchiveRange, height: number): 
 }
 
 /**
- * True if the archive has an image of the whole state at a height instead of the changes of the block.
+ * True if the archive has an image of the whole state at a height instead of the changes of the
+ * block.
  */
 export function isImage(
   { first, firstImage = first, gaps }: ArchiveRange,
@@ -74,7 +75,10 @@ export function describeRange({ first, head, gaps }: ArchiveRange): string {
   return `heights ${first} to ${head.height}${missing === '' ? '' : ` without ${missing}`}`;
 }
 
-/** Says which heights only the archive knows, since their blocks were pruned; undefined if there are none. */
+/**
+ * Says which heights only the archive knows, since their blocks were pruned; undefined if there are
+ * none.
+ */
 export function describeUnreplayable(
   { first, head }: ArchiveRange,
   base: { readonly height: number },

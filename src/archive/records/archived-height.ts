@@ -1,5 +1,6 @@
 /**
- * The last height of an archive. Pruning needs it: blocks that are not archived yet must not be pruned.
+ * The last height of an archive. Pruning needs it: blocks that are not archived yet must not be
+ * pruned.
  */
 
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -7,7 +8,9 @@ import { readRange } from './archive-range.ts';
 import { openArchiveFolder } from './archive-tables.ts';
 import { findEndFault } from './ledger-match.ts';
 
-/** Undefined without an archive; 0 while the archive is empty, or if it belongs to another ledger. */
+/**
+ * Undefined without an archive; 0 while the archive is empty, or if it belongs to another ledger.
+ */
 export async function readArchivedHeight(
   data: string,
   ledger: Ledger,

@@ -1,4 +1,7 @@
-/** Advice for an archive with a damaged record: delete the archive, and build it again from the ledger. */
+/**
+ * Advice for an archive with a damaged record: delete the archive, and build it again from the
+ * ledger.
+ */
 
 import { LedgerError } from '../../ledger/ledger.ts';
 import { archiveFolder } from './archive-tables.ts';

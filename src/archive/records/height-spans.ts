@@ -1,6 +1,6 @@
 /**
- * Nearly every block changes marks and times, so they are stored in spans of 256 heights. The place of a height
- * follows from its number, so that no search is needed.
+ * Nearly every block changes marks and times, so they are stored in spans of 256 heights. The place
+ * of a height follows from its number, so that no search is needed.
  */
 
 import { allocateRecord, checkRecord, DamagedRecord, seal } from './record-encoding.ts';
@@ -41,17 +41,17 @@ const STRIDE = 16;
 /** The last place whose time is not later; -1 if there is none. */
 export function lastPlace(times: Float64Array, time: number): number {
   let place = times.length - 1;
-  // Times never decrease, so many at once can be passed over. Places without a block have no time, which
-  // is neither earlier nor later than any.
+  // Times never decrease, so many at once can be passed over. Places without a block have no time,
+  // which is neither earlier nor later than any.
   while (place >= STRIDE && times[place - STRIDE] > time) place -= STRIDE;
   while (place >= 0 && !(times[place] <= time)) place--;
   return place;
 }
 
 /**
- * A market's marks in a span: the mark before the span, and each change with its place. Record: width of
- * a difference in bytes (u8), count of changes (u16), first mark (f64), the places (u8 each), the marks
- * as differences from the first one (2, 4 or 8 bytes each).
+ * A market's marks in a span: the mark before the span, and each change with its place. Record:
+ * width of a difference in bytes (u8), count of changes (u16), first mark (f64), the places (u8
+ * each), the marks as differences from the first one (2, 4 or 8 bytes each).
  */
 export class MarkSpan {
   readonly first: number;

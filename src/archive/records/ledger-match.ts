@@ -1,6 +1,6 @@
 /**
- * Checks that an archive belongs to a ledger: the last block of the archive must be a block of the ledger.
- * Two ledgers may share their first blocks, and therefore their id.
+ * Checks that an archive belongs to a ledger: the last block of the archive must be a block of the
+ * ledger. Two ledgers may share their first blocks, and therefore their id.
  */
 
 import { type Ledger, LedgerError } from '../../ledger/ledger.ts';
@@ -10,7 +10,9 @@ import { archiveFolder } from './archive-tables.ts';
 
 export interface EndFault {
   readonly reason: string;
-  /** True if the ledger has not reached that block yet, so that the archive may still belong to it. */
+  /**
+   * True if the ledger has not reached that block yet, so that the archive may still belong to it.
+   */
   readonly isBeyond: boolean;
 }
 
@@ -49,7 +51,10 @@ export async function requireOwnArchive(
   throw refuse({ reason, isBeyond: false }, data);
 }
 
-/** Reads the id from a snapshot, because the first block was pruned; undefined without a usable snapshot. */
+/**
+ * Reads the id from a snapshot, because the first block was pruned; undefined without a usable
+ * snapshot.
+ */
 async function readLedgerName({
   ledger,
   snapshots,

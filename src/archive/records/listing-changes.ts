@@ -1,6 +1,6 @@
 /**
- * Dexes, markets, the own margin tiers of positions, and the auction change seldom. The archive stores
- * their changes as JSON, and a reader loads all changes into memory.
+ * Dexes, markets, the own margin tiers of positions, and the auction change seldom. The archive
+ * stores their changes as JSON, and a reader loads all changes into memory.
  */
 
 import { formatAddress } from '../../exact/address.ts';

@@ -1,6 +1,6 @@
 /**
- * The positions of an account, side by side in one array of numbers: an archiver holds the positions of
- * many accounts, and as objects they would keep the garbage collector busy.
+ * The positions of an account, side by side in one array of numbers: an archiver holds the
+ * positions of many accounts, and as objects they would keep the garbage collector busy.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -44,7 +44,10 @@ interface PackedLeverage {
   readonly tierTable: number;
 }
 
-/** The cell `leverage`: twice the leverage, one more if the position is isolated, and its own table above. */
+/**
+ * The cell `leverage`: twice the leverage, one more if the position is isolated, and its own table
+ * above.
+ */
 function packLeverage({ leverage, isIsolated, tierTable }: PackedLeverage): number {
   return tierTable * TIER_TABLE + leverage * 2 + (isIsolated ? 1 : 0);
 }
@@ -101,8 +104,8 @@ export class PositionCells {
   }
 
   /**
-   * Where the cells of the position in a market start. If there is no position, a position of zeros is
-   * added.
+   * Where the cells of the position in a market start. If there is no position, a position of zeros
+   * is added.
    */
   findOrAdd(market: number): number {
     const markets = this.#markets;

@@ -1,6 +1,6 @@
 /**
- * How the archive's records are packed: whole numbers are LEB128 varints, and a record begins with a
- * checksum over its key and the rest, so a record under a wrong key is detected too.
+ * How the archive's records are packed: whole numbers are LEB128 varints, and a record begins with
+ * a checksum over its key and the rest, so a record under a wrong key is detected too.
  */
 
 import { crc32 } from 'node:zlib';
@@ -13,7 +13,9 @@ const INITIAL_BYTES = 256;
 /** Bytes of the longest number that is read without bigint: seven of seven bits. */
 const PLAIN_BYTES_MAX = 7;
 const PLAIN_MAX = 2 ** 51;
-/** Longer numbers have two parts: four bytes of seven bits, for which shifts are fast, and the rest. */
+/**
+ * Longer numbers have two parts: four bytes of seven bits, for which shifts are fast, and the rest.
+ */
 const SHIFTED_BYTES = 4;
 const SHIFTED_MAX = 2 ** (7 * SHIFTED_BYTES);
 

@@ -31,8 +31,8 @@ export function requireArchiveOwner(tables: ArchiveTables, owner: OwnerEntry): v
 }
 
 /**
- * True if the process that took the archive over last is still running. A process of another container
- * cannot be checked, but it has the archive open, and opening the archive then fails.
+ * True if the process that took the archive over last is still running. A process of another
+ * container cannot be checked, but it has the archive open, and opening the archive then fails.
  */
 export async function hasRunningArchiver(data: string): Promise<boolean> {
   const folder = await openArchiveFolder(data, { readOnly: true });

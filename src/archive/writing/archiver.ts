@@ -1,6 +1,7 @@
 /**
- * Writes the archive: applies each block of the ledger, and notes what it changed. Everything since the
- * last flush is in memory; a flush is one transaction, so the archive always ends after a whole block.
+ * Writes the archive: applies each block of the ledger, and notes what it changed. Everything since
+ * the last flush is in memory; a flush is one transaction, so the archive always ends after a whole
+ * block.
  */
 
 import type { StoredBlock } from '../../ledger/ledger.ts';
@@ -37,8 +38,8 @@ import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './outdated-records.ts';
 
 /**
- * Maximum number of packs that stay in memory after a flush, so that the packs of busy accounts are not
- * read back.
+ * Maximum number of packs that stay in memory after a flush, so that the packs of busy accounts are
+ * not read back.
  */
 const PACKS_KEPT_MAX = 20_000;
 /** The image of a large ledger is written in transactions of this many addresses. */
@@ -106,7 +107,10 @@ export class Archiver {
     return this.#bytesPending;
   }
 
-  /** How many accounts the next flush writes: each takes memory until then, however short its events are. */
+  /**
+   * How many accounts the next flush writes: each takes memory until then, however short its events
+   * are.
+   */
   get accountsPending(): number {
     return this.#accountsPending;
   }
@@ -292,8 +296,8 @@ export class Archiver {
   }
 
   /**
-   * Writes an image of the whole state, for a ledger whose first blocks were pruned, or whose blocks
-   * were pruned before they were archived. Readers see the image when all of it is written.
+   * Writes an image of the whole state, for a ledger whose first blocks were pruned, or whose
+   * blocks were pruned before they were archived. Readers see the image when all of it is written.
    */
   async noteImage(progress: (done: number, of: number) => void): Promise<void> {
     const { state } = this.#replica;

@@ -1,6 +1,6 @@
 /**
- * Which accounts the events of a block concern, and what only the events say: transfers, traded volume,
- * and why a position changed.
+ * Which accounts the events of a block concern, and what only the events say: transfers, traded
+ * volume, and why a position changed.
  */
 
 import type { Event, EventOf } from '../../events/event.ts';
@@ -20,15 +20,18 @@ import { ARCHIVED_CELLS, PositionCells, readCells } from '../records/position-ce
 export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
-  /** The markets in which events have changed the position, ascending, and after each the bits of its causes. */
+  /**
+   * The markets in which events have changed the position, ascending, and after each the bits of
+   * its causes.
+   */
   readonly causes: number[];
   /** An event has replaced the whole account: any of its positions may have changed. */
   isReplaced: boolean;
 }
 
 /**
- * Why the block has changed the account's position in a market; 0 if no event is known to have changed
- * it.
+ * Why the block has changed the account's position in a market; 0 if no event is known to have
+ * changed it.
  */
 export function causesOf({ causes }: AccountEffect, market: number): number {
   for (let index = 0; index < causes.length; index += 2) {

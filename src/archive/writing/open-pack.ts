@@ -50,7 +50,9 @@ export class OpenPack {
     return this.#isDirty;
   }
 
-  /** The account's rows after the state's last block become the next version, if they have changed. */
+  /**
+   * The account's rows after the state's last block become the next version, if they have changed.
+   */
   add(state: StateView, effect: AccountEffect): void {
     const account = findAccount(state, this.id.addressRow, this.id.dexIndex);
     if (account === 0) return;
@@ -123,8 +125,8 @@ export class OpenPack {
 }
 
 /**
- * Before its first version an account was empty: the value of the first version counts as transferred
- * to it.
+ * Before its first version an account was empty: the value of the first version counts as
+ * transferred to it.
  */
 function openingTransfers(state: StateView, account: number, effect: AccountEffect): Exact {
   if (!effect.isReplaced) return effect.transfers;

@@ -17,7 +17,8 @@ const REMOVALS_PER_TRANSACTION = 10_000;
 export type Removal = () => void;
 
 /**
- * Batches of removals. A record that is valid at the height stays, even if it was written long before.
+ * Batches of removals. A record that is valid at the height stays, even if it was written long
+ * before.
  */
 export function* findRemovals(tables: ArchiveTables, height: number): Generator<Removal[]> {
   let batch: Removal[] = [];
@@ -41,7 +42,9 @@ function* listRemovals(tables: ArchiveTables, height: number): Generator<Removal
   }
 }
 
-/** Keys, in order, that are followed by one of the same subject that is not later than the height. */
+/**
+ * Keys, in order, that are followed by one of the same subject that is not later than the height.
+ */
 function* listSuperseded(keys: Iterable<Buffer>, height: number): Generator<Buffer> {
   let before: Buffer | undefined;
   for (const key of keys) {

@@ -1,7 +1,7 @@
 /**
- * Rebuilds the ledger's state at the end of an archive from the archive's records. An archiver that was
- * stopped for a while continues from this state if the snapshots before it were deleted and the blocks
- * after it were not.
+ * Rebuilds the ledger's state at the end of an archive from the archive's records. An archiver that
+ * was stopped for a while continues from this state if the snapshots before it were deleted and the
+ * blocks after it were not.
  */
 
 import { Replica } from '../../replica/replica.ts';

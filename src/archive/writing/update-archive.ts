@@ -21,16 +21,16 @@ import { rebuildReplica } from './rebuilt-replica.ts';
 /** How long a block may wait to be written. */
 const FLUSH_MS = 1_000;
 /**
- * The same limit while the archive catches up, which large batches of blocks show. No question needs these blocks
- * soon, and each flush writes the newest pack of every account that has changed.
+ * The same limit while the archive catches up, which large batches of blocks show. No question
+ * needs these blocks soon, and each flush writes the newest pack of every account that has changed.
  */
 const CATCH_UP_FLUSH_MS = 10_000;
 const CATCH_UP_BLOCKS = 64;
 /** After blocks of so many bytes, their changes are written at once. */
 const FLUSH_BYTES = 32 << 20;
 /**
- * The same limit for changed accounts. A funding event names an account in 70 bytes, but the pack of the account
- * takes 30 times as many bytes.
+ * The same limit for changed accounts. A funding event names an account in 70 bytes, but the pack
+ * of the account takes 30 times as many bytes.
  */
 const FLUSH_ACCOUNTS = 20_000;
 /** How often the archive looks for old versions to remove. */
@@ -192,8 +192,8 @@ class ArchiveUpdater {
   }
 
   /**
-   * The state at the archive's end, from the archive itself; undefined if blocks after it were pruned,
-   * or the state does not lead to that of the next snapshot.
+   * The state at the archive's end, from the archive itself; undefined if blocks after it were
+   * pruned, or the state does not lead to that of the next snapshot.
    */
   async #rebuild(range: ArchiveRange): Promise<Replica | undefined> {
     const { storage, warn } = this.#options;

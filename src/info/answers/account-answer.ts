@@ -19,7 +19,10 @@ import type { StateView } from '../../state/state.ts';
 import { ACCOUNT_DEX } from '../../state/tables/columns.ts';
 import { type AnswerWriter, fixedText } from '../writing/answer-writer.ts';
 
-/** More bytes than an account without positions takes, or than a position and the end of the account take. */
+/**
+ * A number of bytes that is enough for an account without positions, and for a position with the
+ * end of the account.
+ */
 const ACCOUNT_BYTES_MAX = 2048;
 
 // Coins and dexes need no JSON escapes: events allow only letters, digits and colons in them.
@@ -58,20 +61,23 @@ interface PositionLine
   extends Omit<PositionFigures, 'tiers' | 'entryNotional' | 'maintenanceMargin'> {
   readonly entryPrice: Exact;
   readonly returnOnEquity: Exact;
-  /** The whole dollars of the price (negative if there is none), and its ten decimals. */
+  /**
+   * The whole dollars of the liquidation price (negative if there is no price), and its ten
+   * decimals.
+   */
   readonly liquidationWhole: Exact;
   readonly liquidationFraction: number;
 }
 
 interface AccountLines extends Omit<AccountFigures, 'positions' | 'collateral'> {
   readonly positions: readonly PositionLine[];
-  /** How many of `positions` are in use; the others are leftovers of earlier accounts. */
+  /** The number of `positions` that are in use. The other positions belong to earlier accounts. */
   readonly positionCount: number;
 }
 
 const quick = new QuickFigures();
 
-/** Writes the account in a row, as JSON text. */
+/** Writes the account with this row number, as JSON text. */
 export function writeAccount(out: AnswerWriter, state: StateView, row: number): void {
   const isQuick = quick.compute(state, row);
   const lines = isQuick ? quick : exactLines(accountFigures(state, row));
@@ -79,7 +85,10 @@ export function writeAccount(out: AnswerWriter, state: StateView, row: number): 
   writeLines(out, universe === undefined ? lines : orderLines(lines, universe), state.time);
 }
 
-/** Sorts in the order of the universe, which is nearly always the order of the ledger's markets. */
+/**
+ * Sorts the positions in the order of the universe, which is nearly always the order of the
+ * ledger's markets.
+ */
 function orderLines(account: AccountLines, universe: Universe): AccountLines {
   const used = account.positions.slice(0, account.positionCount);
   const positions = sortByPlace(universe, used, ({ market }) => market.coin);
@@ -93,7 +102,10 @@ function exactLines(account: AccountFigures): AccountLines {
   return { ...totals, positions, positionCount: positions.length };
 }
 
-/** A class, because objects that are spread into others are many times slower to write and to read. */
+/**
+ * This is a class, because objects that are made by spreading other objects are many times slower
+ * to write and to read.
+ */
 class ExactLine implements PositionLine {
   readonly market: Market;
   readonly size: number;

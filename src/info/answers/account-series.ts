@@ -1,4 +1,4 @@
-/** An account's figures over time: computes them, and writes them as JSON or CSV. */
+/** Computes an account's figures over time, and writes them as JSON or CSV. */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
 import type { Address } from '../../exact/address.ts';
@@ -23,16 +23,22 @@ export const SERIES_AMOUNTS = COLUMNS.length - 2;
 
 /** A row of a series. */
 export interface SeriesRow {
-  /** Undefined, like the amounts, in a gap, or if a partial ledger does not know the account. */
+  /**
+   * The height and the amounts are undefined in a gap, and if a partial ledger does not know the
+   * account.
+   */
   readonly height: number | undefined;
   readonly time: number;
   readonly amounts: readonly Exact[] | undefined;
 }
 
-/** More bytes than the longest row takes. */
+/** A number of bytes that is enough for the longest row. */
 const SERIES_ROW_BYTES = 1024;
 
-/** Writes each row at once, so that the end of the answer takes no long work. */
+/**
+ * Writes the rows of a series. Each row is written when it is added, so that little work is left at
+ * the end of the answer.
+ */
 export class SeriesWriter {
   readonly #format: AnswerFormat;
   readonly #out = new AnswerWriter();
@@ -77,7 +83,7 @@ function writeJsonRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): 
 const NO_AMOUNTS_JSON = ',null'.repeat(SERIES_AMOUNTS);
 const NO_AMOUNTS_CSV = ','.repeat(SERIES_AMOUNTS);
 
-/** The end of a line in the CSV standard, RFC 4180. */
+/** Ends the line with CRLF, as the CSV standard (RFC 4180) says. */
 function writeCsvRow(out: AnswerWriter, { height, time, amounts }: SeriesRow): void {
   out.reserve(SERIES_ROW_BYTES);
   out.text(`${height ?? ''},`);
@@ -94,7 +100,10 @@ export function formatCsvRow(row: SeriesRow): string {
   return writtenText((out) => writeCsvRow(out, row));
 }
 
-/** Finds the dex at the end of the range, because it may be younger than the start. Its index never changes. */
+/**
+ * Returns the index of a dex. The dex is searched at the end of the range, because it may not exist
+ * yet at the start. The index never changes.
+ */
 export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: string): number {
   const height = history.heightAt(to) ?? history.range().first;
   const past = history.at(height);
@@ -105,7 +114,7 @@ export function findDexAtEnd(history: HistoryView, { to }: { to: number }, dex: 
   }
 }
 
-/** An account's figures at ascending heights. */
+/** Computes an account's figures at ascending heights. */
 export class AccountSeries {
   readonly #history: HistoryView;
   readonly #user: Address;
@@ -143,7 +152,7 @@ export class AccountSeries {
     return findAccount(state, state.addresses.find(this.#user), this.#dexIndex);
   }
 
-  /** Undefined if a partial ledger does not know the account. */
+  /** Returns undefined if a partial ledger does not know the account. */
   #figuresAt(height: number): Exact[] | undefined {
     const past = this.#moveTo(height);
     const { state } = past;

@@ -1,7 +1,8 @@
 /**
- * The markets of a dex and their prices. A ledger that follows another server has the lists of that server.
- * The ledger has no other figures, such as volumes, funding rates and oracle prices. On a ledger that follows
- * another server, these figures are null. On other ledgers they are null if the interface allows null, or zero.
+ * The markets of a dex and their prices. A ledger that follows another server has the lists of that
+ * server. The ledger has no other figures, such as volumes, funding rates and oracle prices. On a
+ * ledger that follows another server, these figures are null. On other ledgers they are null if the
+ * interface allows null, or zero.
  */
 
 import { formatUnits } from '../../exact/decimal.ts';
@@ -11,7 +12,10 @@ import { RequestError } from '../request-error.ts';
 import { toAscii } from '../writing/ascii-json.ts';
 import { formatMarginTable, marginTableId } from './margin-table-answer.ts';
 
-/** Indexes of a dex's markets in clients' order; undefined where the ledger has no such market. */
+/**
+ * Returns the indexes of a dex's markets in the order that clients use. An index is undefined if
+ * the ledger does not have the market.
+ */
 export function marketPlaces(state: StateView, dexIndex: number): readonly (number | undefined)[] {
   const { markets, universes } = state;
   const isOfDex = (index: number) => markets.markets[index].dexIndex === dexIndex;
@@ -23,7 +27,10 @@ export function marketPlaces(state: StateView, dexIndex: number): readonly (numb
   });
 }
 
-/** The index of a dex. Throws a RequestError if the dex is unknown, or if a partial ledger has none of its markets. */
+/**
+ * Returns the index of a dex. Throws a RequestError if the dex is unknown, or if a partial ledger
+ * has none of the dex's markets.
+ */
 export function requireMarkets(state: StateView, dex: string): number {
   const dexIndex = requireDex(state, dex);
   if (!state.isPartial || state.universes.byDex.has(dexIndex)) return dexIndex;
@@ -36,7 +43,9 @@ export function formatMarkPrice({ markets }: StateView, marketIndex: number): st
   return formatUnits(markets.markPrice(marketIndex), priceDecimals);
 }
 
-/** The answer of the followed server, or without one the markets of the ledger. */
+/**
+ * Returns the answer of the followed server; if there is none, returns the markets of the ledger.
+ */
 export function formatMeta(state: StateView, dexIndex: number): string {
   const universe = state.universes.byDex.get(dexIndex);
   return universe === undefined ? formatOwnMeta(state, dexIndex) : toAscii(universe.text);
@@ -71,7 +80,10 @@ export function formatContexts(state: StateView, dexIndex: number): string {
   return `[${contexts.join(',')}]`;
 }
 
-/** The figures that the ledger lacks are null, because the followed server has them. */
+/**
+ * Figures that the ledger does not have are null. Zero would be wrong, because the followed server
+ * has these figures.
+ */
 function formatFollowedContext(markPrice: string): string {
   return (
     '{"funding":null,"openInterest":null,"prevDayPx":null,"dayNtlVlm":null,"premium":null' +

@@ -47,7 +47,7 @@ export function areAccountsKnown(
   return accountsOf(state, user, dexIndex).every((account) => isSubjectKnown(state, account));
 }
 
-/** The height of the last change of the same accounts. */
+/** The height of the last change of the accounts that `accountsOf` lists. */
 export function accountsChangedAt(
   state: StateView,
   user: Address,
@@ -65,7 +65,10 @@ export function accountsChangedAt(
   return changedAt;
 }
 
-/** The most bytes that a dex or user before an account takes. `writeAccount` leaves this number reserved. */
+/**
+ * The maximum number of bytes of the dex or user that is written before an account. After
+ * `writeAccount`, this number of bytes is still reserved.
+ */
 export const NAME_BYTES_MAX = 64;
 
 const LIST = fixedText('[');

@@ -15,19 +15,27 @@ export interface HistoryRange {
   readonly text: string;
 }
 
-/** Counters of all reads. The reads of one question are the difference between two values of a counter. */
+/**
+ * Counters of all reads. The reads of one question are the difference between two values of a
+ * counter.
+ */
 export interface ArchiveReads {
-  /** Mark prices: one for each market that was read, and one for each open position whenever it was valued. */
+  /**
+   * The number of mark prices that were read: one for each market, and one each time that an open
+   * position was valued.
+   */
   readonly marks: number;
-  /** Changes of accounts and positions. */
+  /** The number of changes of accounts and positions that were read. */
   readonly changes: number;
 }
 
-/** Sums over the events of an account, which its state does not have. */
+/** Sums over the events of an account. The state does not contain these sums. */
 export interface AccountSums {
-  /** Transfers in minus transfers out, plus the value of the account at the start of its history. */
+  /**
+   * Transfers in minus transfers out, plus the value of the account at the start of its history.
+   */
   readonly netTransfers: Exact;
-  /** Size times price of all fills. */
+  /** The sum of size times price over all fills. */
   readonly volume: Exact;
 }
 
@@ -35,11 +43,17 @@ export interface AccountSums {
 export interface PastView {
   readonly state: StateView;
   load(subject: QuestionSubject): void;
-  /** Loads the mark prices of all markets. Without this call, only markets of open positions have mark prices. */
+  /**
+   * Loads the mark prices of all markets. Without this call, only markets of open positions have
+   * mark prices.
+   */
   loadMarks(): void;
   /** Ends the use of the state, so that another question can reuse its tables. */
   release(): void;
-  /** Loads the mark prices of another height for the loaded accounts, and leaves the accounts as they are. */
+  /**
+   * Loads the mark prices of another height for the loaded accounts, and leaves the accounts as
+   * they are.
+   */
   revalueAt(height: number): void;
   /** Moves the loaded accounts to a later height. Delegations are not moved. */
   moveTo(height: number): void;
@@ -59,14 +73,14 @@ export interface PositionChange {
   readonly causes: readonly string[];
 }
 
-/** A position that a block has closed, made smaller, or turned around. */
+/** A position that a block has closed, made smaller, or flipped. */
 export interface ReducedPosition {
   readonly market: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** All closed, smaller or turned positions of an account in a block. */
+/** All positions of an account that a block has closed, made smaller, or flipped. */
 export interface Reduction {
   readonly height: number;
   readonly positions: readonly ReducedPosition[];
@@ -80,13 +94,18 @@ export interface HistoryView {
   holds(height: number): boolean;
   /** True if the archive has seen all events after the height `after`, up to the height `to`. */
   hasSeen(after: number, to: number): boolean;
-  /** The last height whose block is not later than the time; undefined if the first block is later. */
+  /**
+   * The last height whose block is not later than the time; undefined if the first block is later.
+   */
   heightAt(time: number): number | undefined;
   timeOf(height: number): number;
   /** A market's mark price at a height. */
   markOf(market: number, height: number): number;
   at(height: number): PastView;
-  /** The sums of an account after a height of the archive, or before its first height; zeros without the account. */
+  /**
+   * Returns the sums of an account after the block at `height`, which may also be the height before
+   * the archive's first height. Returns zeros if the account did not exist.
+   */
   sumsAt(
     account: { readonly user: Address; readonly dexIndex: number },
     height: number,
@@ -94,15 +113,19 @@ export interface HistoryView {
   /** The dexes, by index, on which the user has ever had an account. */
   dexesOf(user: Address): readonly number[];
   /**
-   * The changes of a position in the blocks of these heights, in order. Other changes of the account are
-   * undefined: there may be many, and the work may pause after each of them.
+   * Yields the changes of a position by the blocks at these heights, in order. For each other
+   * change of the account, yields undefined: there may be many changes, and the work may pause
+   * after each of them.
    */
   positionChanges(
     account: { readonly user: Address; readonly dexIndex: number },
     market: number,
     heights: { readonly from: number; readonly to: number },
   ): Iterable<PositionChange | undefined>;
-  /** The blocks of these heights that made positions smaller, and undefined for the other changes. */
+  /**
+   * Yields the blocks at these heights that made positions smaller, and undefined for each other
+   * change of the account.
+   */
   reductions(
     account: { readonly user: Address; readonly dexIndex: number },
     heights: { readonly from: number; readonly to: number },

@@ -10,7 +10,9 @@ export interface Present {
   readonly time: number;
 }
 
-/** Throws a RequestError if the archive does not have the moment. */
+/**
+ * Returns the height of a moment. Throws a RequestError if the archive does not have the moment.
+ */
 export function findMomentHeight(
   { height, time }: PastMoment,
   history: HistoryView,
@@ -35,12 +37,15 @@ export function findMomentHeight(
   return found;
 }
 
-/** True if the archive lacks the block after `height`. That block may have the same time as `height`. */
+/**
+ * True if the archive has later blocks, but not the block after `height`. That block may have the
+ * same time as `height`.
+ */
 export function isBeforeGap(history: HistoryView, height: number): boolean {
   return !history.holds(height + 1) && height !== history.range().last;
 }
 
-/** `limit` is the last height or time that the archive holds. */
+/** `limit` is the last height or time that the archive contains. */
 function refuseEarly(field: string, got: number, limit: number): RequestError {
   const message = `${field}: got ${got}, expected at most ${limit}: the archive is catching up`;
   return new RequestError('behind', message, field);

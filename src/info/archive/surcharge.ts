@@ -1,12 +1,16 @@
 /**
- * The weight of an answer from the archive. Every read from the archive has a share of weight. If the sum of the
- * shares is higher than the base weight, the difference is the surcharge. The surcharge is charged while the work
- * goes on, so that a key without budget is refused before the work is complete.
+ * The weight of an answer from the archive. Every read from the archive has a share of weight. If
+ * the sum of the shares is higher than the base weight, the difference is the surcharge. The
+ * surcharge is charged while the work goes on, so that a key without budget is refused before the
+ * work is complete.
  */
 
 import type { ArchiveReads, HistoryView } from './history-view.ts';
 
-/** Whole numbers, or powers of two, so that sums are exact: the denominators are in the documents. */
+/**
+ * The share of each read, in weight units. The shares are whole numbers, or fractions whose
+ * denominators are powers of two, so that sums are exact. The documents name these fractions.
+ */
 export const WEIGHT_SHARES = {
   moment: 10,
   account: 3,
@@ -32,7 +36,7 @@ export const SHARE_TEXTS: Readonly<Record<ShareName, string>> = {
 
 export type ShareName = keyof typeof WEIGHT_SHARES;
 
-/** A question about the present that names a moment. */
+/** The shares of a question about the present that names a moment of the past. */
 const MOMENT_SHARES: readonly ShareName[] = ['moment', 'account', 'mark', 'change'];
 
 /**
@@ -56,7 +60,10 @@ function weigh({ marks, changes }: ArchiveReads): number {
   return marks * WEIGHT_SHARES.mark + changes * WEIGHT_SHARES.change;
 }
 
-/** The same answer. Each step yields how much the step adds to the weight, above the base weight. */
+/**
+ * Runs the steps and returns their answer. After each step, yields the weight that the step adds
+ * above the base weight.
+ */
 export function* withSurcharge<T>(
   { reads }: Pick<HistoryView, 'reads'>,
   baseWeight: number,
@@ -66,7 +73,8 @@ export function* withSurcharge<T>(
   let charged = baseWeight;
   try {
     for (;;) {
-      // Other questions read from the archive between the steps, and count in `reads`.
+      // Between the steps, other questions read from the archive, and `reads` counts their reads
+      // too.
       const before = weigh(reads);
       const step = steps.next();
       shares += weigh(reads) - before + (step.done === true ? 0 : step.value);

@@ -8,7 +8,10 @@ import { isBeforeGap } from './moment-height.ts';
 export const POINTS_MAX = 5_000;
 /** The number of points in a series without a step. */
 const POINTS_DEFAULT = 500;
-/** The ledger has a gap where it has no block for longer than this, and for longer than a step. */
+/**
+ * A time without blocks is a gap if it is longer than this number of milliseconds, and longer than
+ * a step.
+ */
 const GAP_MS = 60_000;
 /** The value of an absent `from` or `to`: the first or the last time of the archive. */
 const OPEN = -1;
@@ -49,7 +52,7 @@ export interface TimeRange extends TimeLimits {
   readonly isFixed: boolean;
 }
 
-/** The times from and to, limited to the times of the archive. */
+/** Returns the times `from` and `to`, limited to the times of the archive. */
 export function readTimeRange(
   history: HistoryView,
   { from = OPEN, to = OPEN }: GivenTimeRange,
@@ -68,7 +71,7 @@ export function readTimeRange(
   return { from: Math.max(since, time), to: Math.min(end, time), since, isFixed };
 }
 
-/** Whether later blocks may belong to a time range that ends at `to`. */
+/** Returns true if later blocks may belong to a time range that ends at `to`. */
 export function isOpenEnd(to: number, history: HistoryView): boolean {
   return to === OPEN || to >= history.range().lastTime;
 }
@@ -91,7 +94,10 @@ export function readStep({ from, to }: TimeRange, given: number): number {
   throw wrongValue('step', given, expected);
 }
 
-/** The number of times in a series. Each time has at most one point; gaps between the times are further points. */
+/**
+ * The number of times in a series. Each time has at most one point; gaps between the times are
+ * further points.
+ */
 export function countPoints({ from, to }: TimeLimits, step: number): number {
   return from > to ? 0 : Math.ceil((to - from) / step) + 1;
 }
@@ -104,8 +110,8 @@ export interface SeriesPoint {
 }
 
 /**
- * The points of a time range. Each height occurs once, and the last point is at the end of the range. A gap
- * between two points is a point, too.
+ * The points of a time range. Each height occurs once, and the last point is at the end of the
+ * range. A gap between two points is a point, too.
  */
 export function* listPoints(
   history: HistoryView,

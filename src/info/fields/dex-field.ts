@@ -19,7 +19,10 @@ export const dexField: Field<string> = {
 const FIRST_DEX = '';
 export const FIRST_DEX_INDEX = 0;
 
-/** The index of a dex that a question names, or a RequestError. */
+/**
+ * Returns the index of a dex that a question names. Throws a RequestError if the dex does not
+ * exist, or if a follower has not read the dexes yet.
+ */
 export function requireDex(state: StateView, dex: string): number {
   if (dex === FIRST_DEX) return FIRST_DEX_INDEX;
   const dexIndex = state.markets.findDex(dex);
@@ -33,7 +36,10 @@ function isListed({ universes }: StateView, dex: string): boolean {
   return universes.dexes === undefined || universes.dexes.has(dex);
 }
 
-/** The indexes of the dexes in the order of the followed server's list, or in our order without such a list. */
+/**
+ * The indexes of the dexes in the order of the followed server's list, or in our order without such
+ * a list.
+ */
 export function listedDexes({ markets, universes }: StateView): number[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];
   return universes.dexes.names.flatMap((name) =>
@@ -41,7 +47,10 @@ export function listedDexes({ markets, universes }: StateView): number[] {
   );
 }
 
-/** Refuses questions about a list that a follower has not read yet, because an empty list would be wrong. */
+/**
+ * Refuses questions about a list that a follower has not read yet, because an empty list would be
+ * wrong.
+ */
 export function requireLists(state: StateView): void {
   const { isPartial, universes, markets } = state;
   const areListed = universes.dexes !== undefined || markets.dexes.length > 1;

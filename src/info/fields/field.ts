@@ -1,6 +1,6 @@
 /**
- * Fields of questions: each has a description, a schema and a parser. The type of the parsed values follows
- * from the table of fields.
+ * Fields of questions: each has a description, a schema and a parser. The type of the parsed values
+ * is derived from the table of fields.
  */
 
 import { RequestError } from '../request-error.ts';
@@ -14,7 +14,10 @@ export interface Field<T> {
   readonly fallback?: T;
   /** True if the field may be absent although it has no fallback. */
   readonly isOptional?: true;
-  /** The value, or the refusal; refusals are returned because throwing costs more than an answer. */
+  /**
+   * Returns the value, or the refusal. Refusals are not thrown, because throwing costs more than an
+   * answer.
+   */
   read(name: string, value: unknown): T | RequestError;
   /** The value as JSON text, for fields of types that can be subscribed to. */
   format?(value: T): string;
@@ -42,7 +45,7 @@ export function isRequired({ fallback, isOptional }: Field<unknown>): boolean {
   return fallback === undefined && isOptional !== true;
 }
 
-/** The values of the declared fields, or the refusal of a value. */
+/** Returns the values of the declared fields, or the refusal of a value. */
 export function readValues<F extends FieldTable>(
   declared: Declaring<F>,
   source: Readonly<Record<string, unknown>>,
@@ -79,7 +82,7 @@ export function formatFields<F extends FieldTable>(
   return members.join(',');
 }
 
-/** Converts a query string to the object that a JSON body would hold. */
+/** Converts a query string to the object that a JSON body with the same fields would contain. */
 export function readParameters(
   fields: FieldTable,
   parameters: URLSearchParams,
@@ -95,7 +98,9 @@ export function readParameters(
   return source;
 }
 
-/** The text of a parameter that may occur once. */
+/**
+ * Returns the text of a query parameter; returns a refusal if the parameter occurs more than once.
+ */
 export function readOne(name: string, texts: readonly string[]): string | RequestError {
   if (texts.length === 1) return texts[0];
   const message = `${name}: got ${texts.length} values in the query, expected one`;

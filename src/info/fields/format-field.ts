@@ -15,7 +15,7 @@ export const formatField: Field<unknown> = {
   read: (_name, value) => value,
 };
 
-/** The requested format, undefined without one, or the refusal of the format. */
+/** Returns the requested format, or its refusal; returns undefined if no format is requested. */
 export function readFormat(
   { type, hasCsv }: { readonly type: string; readonly hasCsv: boolean },
   value: unknown,

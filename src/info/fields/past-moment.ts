@@ -1,6 +1,6 @@
 /**
- * The fields `atHeight` and `atTime`, which every question may have. They name a moment of the past; without
- * them, a question is about the present.
+ * The fields `atHeight` and `atTime`, which every question may have. They name a moment of the
+ * past; without them, a question is about the present.
  */
 
 import { describeValue } from '../../events/refusal.ts';
@@ -20,7 +20,7 @@ export const PAST_MOMENT_FIELDS = {
   ),
 };
 
-/** Undefined if the question is about the present. */
+/** Returns the moment, or its refusal; returns undefined if the question is about the present. */
 export function readMoment(
   source: Readonly<Record<string, unknown>>,
 ): PastMoment | RequestError | undefined {
@@ -36,7 +36,10 @@ export function readMoment(
   return atHeight === undefined ? { time: value } : { height: value };
 }
 
-/** The refusal of a moment in a question that is always about the present; undefined without a moment. */
+/**
+ * Returns the refusal of a moment in a question that is always about the present; returns undefined
+ * if the question names no moment.
+ */
 export function findMomentFault(
   source: Readonly<Record<string, unknown>>,
   reason: string,

@@ -1,6 +1,7 @@
 /**
- * Fields of a forwarded question that its type does not declare. The exchange may know these fields, so they are
- * passed on unchanged. A field that cannot be passed on unchanged is refused, never dropped.
+ * Fields of a forwarded question that its type does not declare. The exchange may know these
+ * fields, so they are passed on unchanged. A field that cannot be passed on unchanged is refused,
+ * never dropped.
  */
 
 import type { JsonObject } from '../../events/fields.ts';
@@ -17,8 +18,9 @@ const LENGTH_MAX = 4_096;
 const NAME = /^[A-Za-z]\w{0,39}$/;
 
 /**
- * Names in lower case that are never passed on: the fields of a node's `fileSnapshot`, which writes a file; the
- * fields of signed actions; the names of an object's prototype; and `type`, which would make a nested question.
+ * Names in lower case that are never passed on: the fields of a node's `fileSnapshot`, which writes
+ * a file; the fields of signed actions; the names of an object's prototype; and `type`, which would
+ * make a nested question.
  */
 const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...['outpath', 'includeheightinoutput', 'request', 'type'],
@@ -26,7 +28,10 @@ const NEVER_PASSED: ReadonlySet<string> = new Set([
   ...['constructor', 'prototype'],
 ]);
 
-/** The fields of `source` that are not in `known`, in alphabetical order, so that equal questions are equal texts. */
+/**
+ * Returns the fields of `source` that are not in `known`, or a refusal. The fields are in
+ * alphabetical order, so that equal questions are equal texts.
+ */
 export function readUnknownFields(
   source: JsonObject,
   known: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Rebuilds the fields of a question for the upstream: declared fields are checked, and other fields are
- * passed on within bounds (unknown-fields.ts).
+ * Rebuilds the fields of a question for the upstream: declared fields are checked, and other fields
+ * are passed on within limits (unknown-fields.ts).
  */
 
 import type { JsonObject } from '../../events/fields.ts';
@@ -8,7 +8,10 @@ import { RequestError } from '../request-error.ts';
 import { type Field, type FieldTable, isRequired, readOne, refuseMissing } from './field.ts';
 import { readUnknownFields } from './unknown-fields.ts';
 
-/** The fields in the form that the upstream expects; `path` names the object that contains them. */
+/**
+ * Returns the fields in the form that the upstream expects, or a refusal. `path` names the object
+ * that contains the fields.
+ */
 export function readUpstreamFields(
   fields: FieldTable,
   source: JsonObject,
@@ -33,7 +36,9 @@ function readGiven(field: Field<unknown>, name: string, given: unknown): unknown
   return field.toUpstream(value);
 }
 
-/** Converts a query string to the body of a question. A value that its field refuses stays a text. */
+/**
+ * Converts a query string to the body of a question. A value that its field refuses stays a text.
+ */
 export function readUpstreamParameters(
   fields: FieldTable,
   parameters: URLSearchParams,

@@ -6,7 +6,7 @@ import type { Field } from './field.ts';
 /** The maximum number of digits in a query. */
 const NUMBER_LENGTH = 16;
 
-/** A whole number, which a query has as digits. */
+/** A field that is a whole number. In a query string, the number is written as digits. */
 export function wholeField(description: string, { from = 0 } = {}): Field<number> {
   const to = Number.MAX_SAFE_INTEGER;
   return {

@@ -9,7 +9,10 @@ import type { StateQuestionType } from '../question-type.ts';
 import { amount, decimalText } from '../schema.ts';
 import { LIGHT } from '../upstream-cost.ts';
 
-/** The indexes of markets that are not delisted. A delisted market has no price, only a last mark. */
+/**
+ * The indexes of markets that are not delisted. A delisted market has only a last mark price, which
+ * is not a current price.
+ */
 function listTraded(state: StateView, dexIndex: number): number[] {
   const listed = state.universes.byDex.get(dexIndex)?.markets;
   return marketPlaces(state, dexIndex).flatMap((index, place) =>
@@ -17,7 +20,7 @@ function listTraded(state: StateView, dexIndex: number): number[] {
   );
 }
 
-/** Clients expect pushed prices of the first dex without the field. */
+/** Clients expect the pushed prices of the first dex without the field `dex`. */
 const fields = { dex: { ...dexField, omitsFallback: true } };
 
 export const allMids: StateQuestionType<typeof fields> = {

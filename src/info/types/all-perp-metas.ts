@@ -8,7 +8,10 @@ import type { StateQuestionType } from '../question-type.ts';
 import { listOf } from '../schema.ts';
 import { metaExample, metaSchema } from './meta.ts';
 
-/** The index of the dex at each place of the answer to perpDexs; undefined if the ledger lacks the dex. */
+/**
+ * The index of the dex at each place of the answer to perpDexs; undefined if the ledger lacks the
+ * dex.
+ */
 function listPlaces({ markets, universes }: StateView): (number | undefined)[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];
   return universes.dexes.names.map((name) =>
@@ -16,7 +19,7 @@ function listPlaces({ markets, universes }: StateView): (number | undefined)[] {
   );
 }
 
-/** A place without a dex has no markets. */
+/** Formats the markets of a dex. A place without a dex has no markets. */
 function formatMetaAt(state: StateView, dexIndex: number | undefined): string {
   if (dexIndex !== undefined) return formatMeta(state, dexIndex);
   return '{"universe":[],"marginTables":[],"collateralToken":0}';

@@ -36,7 +36,10 @@ import { toAscii } from '../writing/ascii-json.ts';
 import { dexStatesSchema } from './all-dexs-clearinghouse-state.ts';
 import { accountExample, accountSchema } from './clearinghouse-state.ts';
 
-/** Selects all dexes. No dex can have this name, because names of dexes are in lower case. */
+/**
+ * The name that selects all dexes. No dex can have this name, because names of dexes are in lower
+ * case.
+ */
 const ALL_DEXES = 'ALL_DEXES';
 const USERS_MAX = 1000;
 const USERS_ON_ALL_DEXES_MAX = 100;
@@ -143,14 +146,17 @@ export const batchClearinghouseStates: StateQuestionType<typeof batchFields> = {
   },
 };
 
-/** The number of accounts, or bytes, after which the writer may pause. Writing them takes far less than a slice. */
+/**
+ * The number of accounts, or bytes, after which the writer may pause. Writing them takes far less
+ * time than a slice of long work.
+ */
 const PIECE_ACCOUNTS = 8;
 const PIECE_BYTES = 16 << 10;
 /** The maximum number of users whose answer is written without a pause. */
 const USERS_AT_ONCE = 32;
 /** The same for all dexes. The number of dexes is not known here. */
 const USERS_AT_ONCE_ON_ALL_DEXES = 4;
-/** The length of the answer about an account with a few positions. */
+/** The estimated length of the answer about an account with a few positions, in bytes. */
 const ACCOUNT_BYTES = 2500;
 const ALL_DEXES_BYTES = 2 * ACCOUNT_BYTES;
 
@@ -188,7 +194,10 @@ function findBatchDex(state: StateView, dex: string): number | undefined {
   return dex === ALL_DEXES ? undefined : requireDex(state, dex);
 }
 
-/** Why there is no answer for a user: not an address, or unknown to a partial ledger. */
+/**
+ * Returns why there is no answer for a user: the value is not an address, or a partial ledger does
+ * not know the account. Returns undefined if there is an answer.
+ */
 function findFailure(
   { state, upstream }: AccountSources,
   { address, given }: ListedUser,
@@ -200,7 +209,7 @@ function findFailure(
   return findRefusal(state, accountsOf(state, address, dexIndex), upstream)?.message;
 }
 
-/** A user and the account, or the accounts on all dexes, as a member of a list. */
+/** Writes a user and the account, or the accounts on all dexes, as a member of a list. */
 function writeSuccess(
   out: AnswerWriter,
   sources: AccountSources,

@@ -1,4 +1,7 @@
-/** `liquidationHistory`: positions that became smaller while they were below their maintenance margin. */
+/**
+ * `liquidationHistory`: positions that became smaller while they were below their maintenance
+ * margin.
+ */
 
 import { formatUnits } from '../../exact/decimal.ts';
 import { findAccount } from '../../state/accounts.ts';
@@ -16,7 +19,10 @@ import type { ArchiveQuestionType } from '../question-type.ts';
 import { type RequestError, wrongValue } from '../request-error.ts';
 import { amount, anyText, choiceOf, listOf, object, wholeNumber } from '../schema.ts';
 
-/** The maximum number of blocks that are read for an answer. A block takes as long as several points of a series. */
+/**
+ * The maximum number of blocks that are read for an answer. A block takes as long as several points
+ * of a series.
+ */
 const BLOCKS_MAX = 5_000;
 
 const fields = { user: addressField, dex: dexField, ...timeRangeFields };
@@ -108,13 +114,13 @@ function* listReductions(
   return reductions;
 }
 
-/** `tooLate` is the time of the first block that is not read any more. */
+/** `tooLate` is the time of the first block that is beyond the maximum. */
 function refuseLong(to: number, tooLate: number): RequestError {
   const why = `${BLOCKS_MAX} blocks that made a position smaller are looked at`;
   return wrongValue('to', to, `a time before ${tooLate}: ${why}, there are more until then`);
 }
 
-/** Reads one block after the other, each with the rows of the block before. */
+/** Reads the blocks in order, and compares each block with the rows of the account before it. */
 class LiquidationWalk {
   readonly #history: HistoryView;
   readonly #subject: AccountSubject;
@@ -125,7 +131,10 @@ class LiquidationWalk {
     this.#subject = subject;
   }
 
-  /** The positions that were below their maintenance margin before the block, or with the marks of the block. */
+  /**
+   * The positions that were below their maintenance margin before the block, or with the marks of
+   * the block.
+   */
   findAt({ height, positions }: Reduction): Row[] {
     // The archive may lack the block before.
     if (!this.#history.holds(height - 1)) return [];

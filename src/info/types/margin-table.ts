@@ -27,7 +27,10 @@ const tableFields = {
   id: wholeField('the id of a margin table, as listed by meta', { from: 1 }),
 };
 
-/** If no server lists a number below this, the number is the maximum leverage of a table with one tier. */
+/**
+ * If no server lists a number that is lower than this, the number is the maximum leverage of a
+ * table with one tier.
+ */
 const LISTED_TABLES_FROM = 50;
 
 /** The table of the followed server. If several dexes list the number, the first dex counts. */
@@ -41,7 +44,10 @@ function findListedTable(state: StateView, id: number): string | undefined {
   return `{"description":"","marginTiers":[{"lowerBound":"0.0","maxLeverage":${id}}]}`;
 }
 
-/** The table of the first market that has it in the ledger, if no server lists its tables. */
+/**
+ * Returns the table of the first market in the ledger whose table has this id; returns undefined if
+ * a server lists its tables.
+ */
 function findOwnTable({ markets, universes }: StateView, id: number): string | undefined {
   if (universes.byDex.size > 0) return undefined;
   const own = markets.markets.find((market, place) => marginTableId(market, place) === id);

@@ -1,6 +1,7 @@
 /**
- * `portfolio`: value, profit and volume of a user over a day, a week, a month and all time, in the form that
- * clients know. The ledger has no spot balances, so the figures with and without spot are equal.
+ * `portfolio`: value, profit and volume of a user over a day, a week, a month and all time, in the
+ * form that clients know. The ledger has no spot balances, so the figures with and without spot are
+ * equal.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';
@@ -170,7 +171,10 @@ function loadAccounts(past: PastView, user: Address, dexes: readonly number[]): 
   return past;
 }
 
-/** Undefined as long as a partial ledger does not know the user, because an unknown value is not zero. */
+/**
+ * Undefined as long as a partial ledger does not know the user, because an unknown value is not
+ * zero.
+ */
 function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): Sums | undefined {
   const { state } = past;
   let sums: Sums = { value: 0, profit: 0, volume: 0 };

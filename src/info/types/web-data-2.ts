@@ -1,7 +1,7 @@
 /**
- * `webData2`: a user's account and the markets of the first dex in one answer, for clients that have no
- * other subscription for accounts. Values that the ledger does not hold are null where clients allow
- * null, and zero or empty elsewhere.
+ * `webData2`: a user's account and the markets of the first dex in one answer, for clients that
+ * have no other subscription for accounts. Values that the ledger does not hold are null where
+ * clients allow null, and zero or empty elsewhere.
  */
 
 import { formatAddress } from '../../exact/address.ts';

@@ -1,10 +1,11 @@
 /**
- * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most of
- * them amounts; joining strings would allocate each one, and take longer than computing the figures.
+ * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most
+ * of them amounts; joining strings would allocate each one, and take longer than computing the
+ * figures.
  *
- * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step, from
- * tables. The next piece overwrites the excess. Only ASCII is written: coins, dexes and amounts are
- * ASCII, and other text is escaped first.
+ * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step,
+ * from tables. The next piece overwrites the excess. Only ASCII is written: coins, dexes and
+ * amounts are ASCII, and other text is escaped first.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
  * speed; test/info/answer-writer.test.ts compares them.
@@ -39,7 +40,9 @@ const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** e
  */
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;
-/** For each number of decimals: below this value, the quotient is exact and has at most nine digits. */
+/**
+ * For each number of decimals: below this value, the quotient is exact and has at most nine digits.
+ */
 const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
 
 /** A constant piece of text, as 8-byte words, WORDS_MIN or more. */

@@ -1,6 +1,6 @@
 /**
- * The totals of an account, without the figures of each position. A series of past values shows no
- * more.
+ * The totals of an account, without the figures of each position. A series of past values needs
+ * only the totals.
  */
 
 import { add, type Exact } from '../../exact/decimal.ts';

@@ -1,6 +1,7 @@
 /**
- * The figures of an account, computed from the stored amounts. Exact at any size; amounts are in their
- * smallest unit: USD in millionths, sizes and prices in the market's own.
+ * The figures of an account, computed from the stored amounts. The figures are exact at any size.
+ * Amounts are in their smallest unit: USD in millionths, sizes and prices in the smallest unit of
+ * the market.
  *
  * The value of a position is the magnitude of its size times the mark price: a whole number of
  * millionths of a dollar, without rounding.
@@ -28,7 +29,7 @@ export const WITHDRAWAL_DIVISOR = 10;
 
 export interface PositionFigures {
   readonly market: Market;
-  /** Its own margin tiers, or its market's. */
+  /** The position's own margin tiers, or the tiers of its market. */
   readonly tiers: readonly MarginTier[];
   readonly size: number;
   readonly isIsolated: boolean;

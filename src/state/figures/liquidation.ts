@@ -4,7 +4,10 @@ import { add, type Exact, subtract } from '../../exact/decimal.ts';
 import { priceAtMaintenance } from '../markets/margin-formulas.ts';
 import type { AccountFigures, PositionFigures } from './figures.ts';
 
-/** The equity that backs the position, before its own maintenance margin. */
+/**
+ * Returns the equity that backs the position. The maintenance margin of the other cross positions
+ * is subtracted; the position's own maintenance margin is not.
+ */
 function equityBehind(account: AccountFigures, position: PositionFigures): Exact {
   if (position.isIsolated) return position.marginUsed;
   const otherMaintenance = subtract(account.crossMaintenanceMargin, position.maintenanceMargin);

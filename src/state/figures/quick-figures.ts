@@ -1,11 +1,12 @@
 /**
- * The fast path of figures.ts, which defines the figures. It uses plain numbers without a bigint check
- * at every step, and is several times faster. It serves accounts none of whose sums can reach 2^53, which
- * is nine billion dollars; figures.ts serves larger accounts. A quotient of a position that needs more
- * digits is computed by the exact formulas, for this position alone. test/twin compares both with a naive
+ * The fast path of figures.ts, which defines the figures. This file computes the same figures in
+ * plain numbers, without a check for bigint at every step, and is several times faster. It is used
+ * for accounts whose sums are all below 2^53 millionths of a dollar, nine billion dollars;
+ * figures.ts is used for larger accounts. If a quotient of a position needs more digits, the exact
+ * formulas compute it for this position only. test/twin compares both files with a naive
  * implementation.
  *
- * The objects are reused for the next account, so callers must copy values that they keep.
+ * The objects are reused for the next account, so callers must copy values that they need later.
  */
 
 import { longDivideHalfUp, powerOfTen } from '../../exact/decimal.ts';
@@ -65,12 +66,15 @@ export class QuickFigures {
   withdrawable = 0;
   #equity = 0;
 
-  /** False if an amount is too large for plain numbers; the fields are then meaningless. */
+  /** Returns false if an amount is too large for plain numbers; the fields are then invalid. */
   compute(state: StateView, account: number): boolean {
     return this.computeTotals(state, account) && this.#computeRatios();
   }
 
-  /** Does the same without the return on equity and the liquidation price of each position. */
+  /**
+   * Does the same as `compute`, but without the return on equity and the liquidation price of each
+   * position.
+   */
   computeTotals(state: StateView, account: number): boolean {
     const { accounts, positions } = state;
     const cash = accounts.get(account, column.CASH);
@@ -81,7 +85,8 @@ export class QuickFigures {
     this.positionCount = 0;
     this.crossMaintenanceMargin = 0;
     let reserved = orderMargin;
-    // Of the magnitudes of all that is added: while these sums are safe, all others are.
+    // Sums of the magnitudes of all amounts that are added. If these sums are safe integers, all
+    // other sums are too.
     let cashes = Math.abs(cash);
     let values = cashes;
     let row = accounts.get(account, column.FIRST_POSITION);
@@ -95,7 +100,7 @@ export class QuickFigures {
     }
     if (!(values <= SAFE_MAX && cashes <= SAFE_MAX)) return false;
     const { accountValue } = this.crossSummary;
-    // What is reserved may be beyond 2^53: nothing can be withdrawn then.
+    // The reserved amount may be beyond 2^53. Nothing can be withdrawn then.
     this.withdrawable = Math.max(0, accountValue - reserved);
     this.#equity = accountValue + collateral - this.crossMaintenanceMargin;
     return accountValue + collateral <= SAFE_MAX && this.#equity >= -SAFE_MAX;
@@ -107,8 +112,8 @@ export class QuickFigures {
   }
 
   /**
-   * Adds a position to the account's sums. Returns the amount that cannot be withdrawn because of this
-   * position.
+   * Adds a position to the account's sums. Returns the amount that cannot be withdrawn because of
+   * this position.
    */
   #include(position: QuickPosition): number {
     const { summary, crossSummary } = this;
@@ -144,7 +149,7 @@ export class QuickFigures {
   }
 }
 
-// Each of these returns false if a step would exceed the safe integers.
+// Each of these functions returns false if the result of a step would be beyond the safe integers.
 
 function computePosition(position: QuickPosition, state: StateView, row: number): boolean {
   const { positions, markets } = state;
@@ -193,7 +198,8 @@ function computeMaintenance(position: QuickPosition): boolean {
   const divisor = deductionDenominator * rateDivisor;
   const deduction = deductionNumerator * rateDivisor;
   if (!(divisor * deductionDenominator + Math.abs(deduction) <= SAFE_MAX)) return false;
-  // value / rateDivisor - deduction, in parts, since value * deductionDenominator may be beyond 2^53.
+  // Computes value / rateDivisor - deduction in parts, because value * deductionDenominator may be
+  // beyond 2^53.
   const wholes = Math.floor(value / divisor);
   const rest = (value - wholes * divisor) * deductionDenominator - deduction;
   position.maxLeverage = maxLeverage;
@@ -215,7 +221,10 @@ function computeReturn(position: QuickPosition): boolean {
   return true;
 }
 
-/** See `liquidationPrice` in liquidation.ts for the formula; liquidationWhole is -1 if there is none. */
+/**
+ * The formula is that of `priceAtMaintenance` in margin-formulas.ts. `liquidationWhole` is -1 if
+ * there is no liquidation price.
+ */
 function computeLiquidation(position: QuickPosition, equity: number): boolean {
   const { tiers, size, value } = position;
   const side = size < 0 ? -1 : 1;
@@ -232,7 +241,8 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
     const divisor = deductionDenominator * (2 * maxLeverage - side);
     const deduction = side * deductionNumerator * 2 * maxLeverage;
     if (!(divisor * multiplier + Math.abs(deduction) <= SAFE_MAX)) return false;
-    // (target * multiplier - deduction) / divisor, in parts, since the dividend may be beyond 2^53.
+    // Computes (target * multiplier - deduction) / divisor in parts, because the dividend may be
+    // beyond 2^53.
     const wholes = Math.floor(target / divisor);
     const dividend = (target - wholes * divisor) * multiplier - deduction;
     const further = Math.floor(dividend / divisor);
@@ -243,7 +253,7 @@ function computeLiquidation(position: QuickPosition, equity: number): boolean {
   }
 }
 
-/** The price at which the position has the value, to which `rest / divisor` is added. */
+/** Sets the price at which the value of the position is `valueThere + rest / divisor`. */
 function setLiquidation(
   position: QuickPosition,
   valueThere: number,
@@ -255,7 +265,7 @@ function setLiquidation(
   const furtherDecimals = QUOTIENT_DECIMALS - priceDecimals;
   const furtherScale = powerOfTen(furtherDecimals);
   let price = Math.floor(valueThere / size);
-  // A divisor beyond 2^53 leaves all to the long division, which returns undefined.
+  // If the divisor of this long division is beyond 2^53, the division returns undefined.
   const remainder = (valueThere - price * size) * divisor + rest;
   let further = longDivideHalfUp(remainder, divisor * size, furtherDecimals);
   if (further === undefined) return false;
@@ -263,7 +273,8 @@ function setLiquidation(
     price++;
     further = 0;
   }
-  // A price with ten decimals may be beyond 2^53, so whole dollars and fraction are separate.
+  // A price with ten decimals may be beyond 2^53, so the whole dollars and the fraction are stored
+  // separately.
   const scale = powerOfTen(priceDecimals);
   const whole = Math.floor(price / scale);
   position.liquidationWhole = whole;
@@ -271,7 +282,8 @@ function setLiquidation(
   return true;
 }
 
-// The same quotients by the exact formulas; false if the result is beyond the safe integers.
+// These functions compute the same quotients by the exact formulas. They return false if the result
+// is beyond the safe integers.
 
 function computeLongReturn(position: QuickPosition): boolean {
   const ratio = returnOnEquity(position);

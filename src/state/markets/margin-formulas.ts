@@ -1,6 +1,7 @@
 /**
- * The margin formulas of a position: its tiers, its maintenance margin and its liquidation price. Pure
- * functions of exact amounts: the state and the dashboard ("What if") use the same file.
+ * The margin formulas of a position: its tiers, its maintenance margin and its liquidation price.
+ * All are pure functions of exact amounts: the state and the dashboard ("What if") use the same
+ * file.
  *
  * USD amounts are in millionths; sizes and prices are in the smallest unit of the market.
  */
@@ -17,10 +18,12 @@ import {
 } from '../../exact/decimal.ts';
 import type { MarginTier, TierTerms } from './margin-tiers.ts';
 
-/** Decimals of the two figures that are divided: return on equity and liquidation price. */
+/** The decimals of the two figures that are quotients: return on equity and liquidation price. */
 export const QUOTIENT_DECIMALS = 10;
 
-/** deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage */
+/**
+ * deduction(i) = deduction(i-1) + lowerBound(i) * (1 / 2m(i) - 1 / 2m(i-1)), with m = maxLeverage
+ */
 function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
   const stepNumerator = multiply(terms.lowerBound, previous.maxLeverage - terms.maxLeverage);
   const stepDenominator = 2 * terms.maxLeverage * previous.maxLeverage;
@@ -33,7 +36,10 @@ function addDeduction(previous: MarginTier, terms: TierTerms): MarginTier {
   return createTier(terms, divideFloor(numerator, divisor), divideFloor(denominator, divisor));
 }
 
-/** All tiers are created here, so that they share one hidden class and reads stay monomorphic. */
+/**
+ * Creates a tier. Tiers are created only here, so that all of them have the same hidden class,
+ * which makes reads fast.
+ */
 function createTier(
   { lowerBound, maxLeverage }: TierTerms,
   deductionNumerator: Exact,
@@ -74,18 +80,18 @@ export interface BackedPosition {
   /** Negative for a short position. */
   readonly size: Exact;
   readonly value: Exact;
-  /** The equity that backs the position, before its own maintenance margin. */
+  /** The equity that backs the position; its own maintenance margin is not subtracted. */
   readonly equity: Exact;
   /** A price with these decimals times a size is a whole number of millionths of a dollar. */
   readonly priceDecimals: number;
 }
 
 /**
- * The price at which equity equals maintenance margin, in units of 10^-10; undefined if there is no
- * such price above 0.
+ * Returns the price at which the equity equals the maintenance margin, in units of 10^-10; returns
+ * undefined if this price is not above 0.
  *
  * `side` is +1 for a long and -1 for a short.
- * With T = value - side * equity, the value X at that price solves X - side * maintenance(X) = T.
+ * With T = value - side * equity, the value X at this price solves X - side * maintenance(X) = T.
  * The left side is continuous and increasing in X, so X lies in the last tier where the solution,
  * (T - side * deduction) / (1 - side / (2 * maxLeverage)), is not below the tier's lower bound.
  */

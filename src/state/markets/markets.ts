@@ -1,8 +1,9 @@
 /**
  * Perp dexes and their markets: names, margin tiers, mark prices.
  *
- * Definitions are few and rarely change: they are immutable objects in lists that are copied on write,
- * once per block. Mark prices change constantly and live in a table.
+ * The definitions of dexes and markets are few and rarely change. They are immutable objects in
+ * lists, and a block copies the lists before it changes them. Mark prices change often and are in a
+ * table.
  */
 
 import type { EventOf } from '../../events/event.ts';
@@ -51,7 +52,9 @@ export const MARK_PRICE = 0;
 /** The heights of the last change of the mark price, and of the market's terms. */
 export const MARK_CHANGED_AT = 1;
 export const TERMS_CHANGED_AT = 2;
-/** Row 0 is reserved: its TERMS_CHANGED_AT is the height of the last change of the list of dexes. */
+/**
+ * Row 0 is reserved: its TERMS_CHANGED_AT is the height of the last change of the list of dexes.
+ */
 const DEXES_ROW = 0;
 
 export function createMarket(terms: MarketTerms): Market {
@@ -92,7 +95,7 @@ export function areSameTerms(before: MarketTerms, after: MarketTerms): boolean {
 /** A price as an event gives it. */
 interface GivenMark {
   readonly field: string;
-  /** The market's. */
+  /** The index of the market. */
   readonly index: number;
   readonly text: unknown;
 }
@@ -135,8 +138,8 @@ export class MarketBook {
   }
 
   /**
-   * Returns the same dexes and markets with other marks. Both books share their indexes, so neither may be
-   * written to.
+   * Returns the same dexes and markets with other marks. Both books share their indexes, so neither
+   * may be written to.
    */
   withMarks(marks: Table): MarketBook {
     const book = new MarketBook([], [], marks, this.tierTables);
@@ -199,7 +202,7 @@ export class MarketBook {
 
   findMarket(coin: string): number | undefined {
     const index = this.#indexByCoin.get(coin);
-    return index !== undefined && index < this.markets.length ? index : undefined; // as findDex
+    return index !== undefined && index < this.markets.length ? index : undefined; // as in findDex
   }
 
   requireDex(name: string): number {
@@ -214,7 +217,7 @@ export class MarketBook {
     return index;
   }
 
-  /** The lists for writing: copied at the first change of a block. */
+  /** Returns the lists for writing. A block copies the lists at its first change. */
   #writableLists(): Listings {
     const { dexes, markets } = this.#committed;
     if (this.#dexes === dexes) this.#show({ dexes: [...dexes], markets: [...markets] });
@@ -297,7 +300,7 @@ export class MarketBook {
     this.#marks.set(index + 1, MARK_CHANGED_AT, height);
   }
 
-  /** Until `reveal`, reads return what was committed. */
+  /** Until `reveal`, reads return the committed values. */
   hide(): void {
     this.#hidden = { dexes: this.#dexes, markets: this.#markets };
     this.#show(this.#committed);

@@ -1,7 +1,7 @@
 /**
- * The margin tiers of positions whose tiers differ from those of their market. Each different table is
- * stored once and has a number, which the rows of positions contain. Tables are never removed: a number
- * means the same table at every height.
+ * The margin tiers of positions whose tiers differ from those of their market. Each different table
+ * is stored once and has a number, which the rows of positions contain. Tables are never removed: a
+ * number means the same table at every height.
  */
 
 import { Refusal } from '../../events/refusal.ts';
@@ -28,17 +28,20 @@ export class TierTables {
     return this.#countCommitted;
   }
 
-  /** These tables, in order of their numbers. */
+  /** The tables that committed blocks have added, in the order of their numbers. */
   get all(): readonly Tiers[] {
     return this.#tables.slice(0, this.#countCommitted);
   }
 
-  /** Numbers start at 1. */
+  /** Returns the table with this number. Numbers start at 1. */
   at(number: number): Tiers {
     return this.#tables[number - 1];
   }
 
-  /** The number of the table with these terms. Refuses terms that are not a valid table. */
+  /**
+   * Returns the number of the table with these terms, and adds the table if it is new. Refuses
+   * terms that are not a valid table.
+   */
   findOrAdd(terms: readonly TierTerms[]): number {
     checkTiers(terms);
     const key = textOf(terms);

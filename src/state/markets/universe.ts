@@ -1,7 +1,7 @@
 /**
  * The lists of dexes and markets of another server, stored unchanged. Clients number the markets by
- * their places in these lists, so an element that we cannot read takes a place too. Our own numbers of
- * dexes and markets, in the order of their first events, never change.
+ * their places in these lists, so an element that we cannot read takes a place too. Our own numbers
+ * of dexes and markets, in the order of their first events, never change.
  */
 
 import { isJsonObject } from '../../events/fields.ts';
@@ -101,7 +101,10 @@ function readDexName(item: unknown, place: number): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** Never changed in place: a block that changes a list replaces the object. */
+/**
+ * The lists of another server. The object never changes: a block that changes a list replaces the
+ * object.
+ */
 export interface Universes {
   /** Undefined if no event has listed the dexes. */
   readonly dexes: DexList | undefined;
@@ -136,7 +139,7 @@ export function describeUniverses({ dexes, byDex }: Universes): DescribedUnivers
   };
 }
 
-/** A list that is absent stays as in `before`. */
+/** Decodes the described lists. A list that is not described is taken from `before`. */
 export function decodeUniverses(
   described: DescribedUniverses = { byDex: [] },
   before: Universes = NO_UNIVERSES,

@@ -1,8 +1,9 @@
 /**
  * The bytes that `stateDigest` hashes: the logical state, in an order that depends only on the
- * ledger. Links between rows, free rows, indexes and spare capacity are not part of it.
+ * ledger. Links between rows, free rows, indexes and spare capacity are not included.
  *
- * Layout, all numbers little-endian doubles (f64), texts as length (f64) and UTF-16 code units (f64):
+ * Layout: all numbers are little-endian doubles (f64); a text is its length (f64) and its UTF-16 code
+ * units (f64 each).
  *
  *   height, time, partial (0 or 1)
  *   dex count, then each dex: name, full name, deployer ("" for none)
@@ -10,20 +11,23 @@
  *     price, tier count, then each tier: lower bound, max leverage
  *   address count, then each address in order of first appearance: its four words; its delegations
  *     seen (0 if no event has named them, else 1 more than the time they were last read);
- *     its accounts in dex order, each: 1, dex index, cash, order margin, collateral, time of reading;
+ *     its accounts in dex order, each: 1, dex index, cash, order margin, collateral, time of
+ *       reading;
  *       its positions in market order, each: 2, terms, size, entry notional, raw USD, funding
  *       all-time, since open, since change;
  *     its delegations in order of creation, each: 3, the validator's place in the list of
  *       addresses, amount as text, locked until
- *   auction: 0 before the first, 2 if there is none; else 1, start, duration, start gas, floor gas, end gas ("" for none)
- *   only if a position has had separate margin tiers: count of the different tables, in order of first
- *     appearance, then each: tier count, then each tier: lower bound, max leverage
+ *   auction: 0 before the first auction event, 2 if there is no auction; else 1, start, duration,
+ *     start gas, floor gas, end gas ("" for none)
+ *   only if a position has had separate margin tiers: count of the different tables, then each
+ *     table in order of first appearance: tier count, then each tier: lower bound, max leverage
  *   only if there is one: -1, the list of dexes of another server
  *   each list of markets of another server, in dex order: -2, dex index, the list
- *   each mode of an account, in the order of their first events: -3, the address's place in the list of
- *     addresses, the mode
+ *   each mode of an account, in the order of their first events: -3, the address's place in the
+ *     list of addresses, the mode
  *
- * The terms of a position name its own table by its place in that list, from 1: see columns.ts.
+ * The terms of a position name its own margin table by the place of the table in the list of the
+ * different tables, from 1: see columns.ts.
  */
 
 import { MODE_ADDRESS_ROW } from '../account-modes.ts';
@@ -64,7 +68,7 @@ class ByteSink {
     this.#length = 0;
   }
 
-  /** Removes and returns the full chunks; with `isLast`, the partial one too. */
+  /** Removes and returns the full chunks; with `isLast`, the partial chunk too. */
   take(isLast = false): Uint8Array[] {
     if (isLast && this.#length > 0) this.#cut();
     return this.#full.splice(0);

@@ -1,4 +1,4 @@
-/** Brings the tables of a snapshot of an earlier format to the present one. */
+/** Converts the tables of a snapshot from an earlier format to the present format. */
 
 import { DELEGATIONS_CHANGED_AT, FIRST_DELEGATION } from '../addresses.ts';
 import { MARK_CHANGED_AT, TERMS_CHANGED_AT } from '../markets/markets.ts';
@@ -17,8 +17,8 @@ interface SnapshotTables {
 const LAST_DELEGATION = DELEGATIONS_CHANGED_AT;
 
 /**
- * Format 2 did not store when anything changed, so the height of the snapshot is taken, the latest
- * possible height.
+ * Format 2 did not store the heights of the last changes. The height of the snapshot is used
+ * instead, because it is the latest possible height.
  */
 export function upgradeFromFormat2(tables: SnapshotTables, height: number): void {
   linkLastDelegations(tables);

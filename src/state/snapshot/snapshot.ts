@@ -1,7 +1,7 @@
 /**
  * A snapshot of the state: a short description in JSON, and the raw bytes of the tables (doubles,
- * little-endian). To load one, decode the description, allocate the tables, and read each table's bytes
- * directly into its cells.
+ * little-endian). To load a snapshot, decode the description, allocate the tables, and read each
+ * table's bytes directly into its cells.
  *
  * Decoding trusts the bytes: the caller stores a checksum and verifies it first.
  */
@@ -30,8 +30,8 @@ import type { TableSnapshot } from '../tables/table-snapshot.ts';
 import { upgradeFromFormat2 } from './snapshot-upgrade.ts';
 
 /**
- * Increment this when the format changes, and write an upgrade from the format before. Other formats
- * are ignored.
+ * The number of the present format. Increment it when the format changes, and write an upgrade from
+ * the previous format. Snapshots with formats that are not in FORMATS_READ are ignored.
  */
 const FORMAT = 4;
 const FORMATS_READ: readonly number[] = [2, 3, FORMAT];
@@ -72,7 +72,7 @@ export interface SnapshotDescription {
   isPartial: boolean;
   /** Since format 4. */
   universes?: DescribedUniverses;
-  /** `modes` since format 4. */
+  /** The table `modes` is present since format 4. */
   rowCounts: Record<TableName, number>;
 }
 
@@ -115,7 +115,7 @@ function describe(state: StateView): SnapshotDescription {
 
 export interface EncodedSnapshot {
   readonly description: Uint8Array;
-  /** The tables' bytes, in pieces; each is valid until the next one is taken. */
+  /** The bytes of the tables, in pieces. Each piece is valid until the next piece is taken. */
   readonly tables: Iterable<Uint8Array>;
   /**
    * Must be called at the end, also after a failure: while a snapshot is open, writes to the tables
@@ -124,7 +124,7 @@ export interface EncodedSnapshot {
   release(): void;
 }
 
-/** The state as of now, between two blocks; later blocks do not change the snapshot. */
+/** Encodes the present state, between two blocks. Later blocks do not change the snapshot. */
 export function encodeSnapshot(state: StateView): EncodedSnapshot {
   const named = tablesOf(state);
   const tables = TABLE_NAMES.map((name) => named[name]);
@@ -138,7 +138,7 @@ export function encodeSnapshot(state: StateView): EncodedSnapshot {
   };
 }
 
-/** Opens a snapshot of every table, or of none if one fails. */
+/** Opens a snapshot of every table. If this fails for a table, closes all snapshots and throws. */
 function openAll(tables: readonly TableView[]): TableSnapshot[] {
   const snapshots: TableSnapshot[] = [];
   try {
@@ -160,7 +160,9 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** The snapshot has a format that this version cannot read. It need not be damaged. */
+/**
+ * The error for a snapshot whose format this version cannot read. The snapshot may be undamaged.
+ */
 export class SnapshotFormatError extends Error {
   override readonly name = 'SnapshotFormatError';
 }
@@ -187,7 +189,10 @@ export function tableByteLength(description: SnapshotDescription): number {
   return rows * ROW_BYTES;
 }
 
-/** Tables of the right sizes, and views of their cells to read the snapshot's bytes into. */
+/**
+ * Returns tables of the right sizes, and views of their cells. The caller reads the snapshot's
+ * bytes into the views.
+ */
 export function allocateTables(description: SnapshotDescription) {
   const names = tablesIn(description);
   const tables = {} as Record<TableName, Table>;
@@ -220,7 +225,7 @@ export function decodeAuction(auction: DescribedAuction): RecordedAuction {
   };
 }
 
-/** Call it after the tables' cells have been read. */
+/** Returns the state. Call this function after the cells of the tables have been read. */
 export function decodeState(
   description: SnapshotDescription,
   tables: Record<TableName, Table>,

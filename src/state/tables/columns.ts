@@ -1,4 +1,4 @@
-/** The layout of account and position rows: which column of a table's row holds what. */
+/** The layout of account and position rows: the meaning of each column. */
 
 import type { LeverageMode } from '../../events/event.ts';
 
@@ -9,12 +9,18 @@ export const ORDER_MARGIN = 2;
 export const COLLATERAL = 3;
 export const FIRST_POSITION = 4;
 export const NEXT_ACCOUNT = 5;
-/** When the account was last read as a whole, in milliseconds; 0 if it never was. */
+/**
+ * The time at which the account was last read as a whole, in milliseconds; 0 if it was never read
+ * as a whole.
+ */
 export const ACCOUNT_TIME = 6;
 /** The height of the last change of the account or of one of its positions. */
 export const ACCOUNT_CHANGED_AT = 7;
 
-/** The columns of a position row. TERMS packs market, leverage, mode and tiers into one whole number. */
+/**
+ * The columns of a position row. TERMS packs market, leverage, mode and tiers into one whole
+ * number.
+ */
 export const TERMS = 0;
 export const NEXT_POSITION = 1;
 export const SIZE = 2;
@@ -25,14 +31,15 @@ export const FUNDING_SINCE_OPEN = 6;
 export const FUNDING_SINCE_CHANGE = 7;
 
 /**
- * TERMS from this value on: the position has its own margin table, which differs from its market's
- * table.
+ * If TERMS is this value or higher, the position has its own margin table, which differs from the
+ * table of its market.
  */
 export const OWN_TIERS = 2 ** 32;
 
 /**
- * TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits), a bit that
- * is 0, the number of the position's own margin table, or 0 (14 bits). Bitwise operators see the lower 32.
+ * TERMS, from its lowest bit: isolated (1 bit), leverage (10 bits), the market's index (20 bits), a
+ * bit that is 0, the number of the position's own margin table, or 0 (14 bits). Bitwise operators
+ * use the lower 32 bits only.
  */
 export function packTerms(
   marketIndex: number,

@@ -1,6 +1,6 @@
 /**
- * A map from cells to their values before they were overwritten. It consists of shards: a single Map of
- * 100,000 entries would block the process for milliseconds whenever it grows.
+ * A map from cells to their values before they were overwritten. It consists of shards: a single
+ * Map of 100,000 entries would block the process for milliseconds whenever it grows.
  */
 
 const SHARDS = 256;
@@ -23,7 +23,7 @@ export class OldCellValues {
   }
 }
 
-/** The cells of a row share a shard: they are read together. */
+/** The cells of a row are in the same shard, because they are read together. */
 function shardOf(cell: number): number {
   return (cell >>> 3) % SHARDS;
 }

@@ -1,9 +1,13 @@
 /**
- * A copy-on-write snapshot of a table, copied out piece by piece while blocks keep changing the table.
- * If a cell is overwritten before it was copied, its old value is stored for its piece.
+ * A snapshot of a table. It is copied piece by piece while blocks continue to change the table. If
+ * a cell is overwritten before its piece is copied, the old value of the cell is stored for the
+ * piece.
  */
 
-/** 128 KiB: small enough that copying and hashing a piece does not delay answers. */
+/**
+ * The number of cells in a piece: 128 KiB, small enough that copying and hashing a piece does not
+ * delay answers.
+ */
 const PIECE_CELLS = 16_384;
 
 export class TableSnapshot {
@@ -30,7 +34,7 @@ export class TableSnapshot {
     if (!oldValues.has(cell)) oldValues.set(cell, value);
   }
 
-  /** The cells in order; each piece is valid until the next one is taken. */
+  /** Yields the cells in order, in pieces. Each piece is valid until the next piece is taken. */
   *pieces(): Generator<Float64Array, void, void> {
     const copy = new Float64Array(Math.min(PIECE_CELLS, this.#endCell));
     while (this.#nextCell < this.#endCell) yield this.#copyNext(copy);

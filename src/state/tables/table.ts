@@ -1,19 +1,20 @@
 /**
  * A table of numbers that grows: rows of eight cells in one Float64Array.
  *
- * An answer reads all of an account, so the columns of a row lie side by side: a row is 64 bytes, one
- * cache line, and a random account out of a million costs a few cache misses instead of one for each
- * column. The garbage collector does not scan it, and its bytes are its snapshot.
+ * An answer reads all columns of an account, so the columns of a row are next to each other in
+ * memory. A row is 64 bytes, one cache line. So a random account out of a million costs a few cache
+ * misses, instead of one miss for each column. The garbage collector does not scan the array, and
+ * the bytes of the array are the snapshot of the table.
  *
- * Row 0 holds no record, so a link of 0 means "none". markets.ts and staking.ts each store one value in
- * row 0.
+ * Row 0 contains no record, so a link of 0 means "none". account-modes.ts, markets.ts and
+ * staking.ts each store one value in row 0.
  *
  * The old values of cells that a block overwrites are journaled until `commit`; `rollback` restores
  * them, newest first. While a block is hidden, reads return the committed values.
  *
- * A table that is nearly full grows in steps: copying hundreds of megabytes in one go would keep every
- * answer waiting. Each row that is added copies a few rows to a larger array. Until all are copied,
- * reads use the old array alone, and writes go to both.
+ * A table that is nearly full grows in steps: copying hundreds of megabytes at once would delay
+ * every answer. Each time a row is added, a few rows are copied to a larger array. Until all rows
+ * are copied, reads use only the old array, and writes go to both arrays.
  */
 
 import { OldCellValues } from './old-cell-values.ts';
@@ -24,17 +25,23 @@ export const ROW_BYTES = ROW_CELLS * Float64Array.BYTES_PER_ELEMENT;
 
 const ROWS_MIN = 64;
 
-/** Rows that each added row copies, or puts into a larger index, while there is one to fill. */
+/**
+ * The number of rows that are copied to a larger array, or put into a larger index, each time a row
+ * is added. This happens only while there is a larger array or index.
+ */
 export const GROWTH_STEP_ROWS = 16;
 
-/** Room for 50 % more rows: the system allocates no memory that is never touched. */
+/**
+ * Returns a capacity with room for 50 % more rows. Unused room takes no memory, because the system
+ * allocates memory when it is first written.
+ */
 function capacityFor(rowCount: number): number {
   return Math.max(ROWS_MIN, Math.ceil(rowCount * 1.5));
 }
 
 /**
- * The row count at which the table starts to grow: the rows that still fit are enough steps to copy the
- * whole table.
+ * The row count at which the table starts to grow: the rows that still fit are enough steps to copy
+ * the whole table.
  */
 function growthStart(capacity: number): number {
   return capacity - Math.ceil(capacity / GROWTH_STEP_ROWS);
@@ -42,7 +49,10 @@ function growthStart(capacity: number): number {
 
 export class Table {
   #cells: Float64Array;
-  /** The array that replaces `#cells` when all rows are copied; undefined if the table is not growing. */
+  /**
+   * The array that replaces `#cells` when all rows are copied; undefined if the table is not
+   * growing.
+   */
   #largerCells: Float64Array | undefined;
   #copiedRows = 0;
   #rowCount: number;
@@ -64,7 +74,7 @@ export class Table {
     this.#rowCountCommitted = rowCount;
   }
 
-  /** Rows in use, row 0 included. */
+  /** The number of rows in use, row 0 included. */
   get rowCount(): number {
     return this.#isHidden ? this.#rowCountCommitted : this.#rowCount;
   }
@@ -74,7 +84,7 @@ export class Table {
     return this.#rowCountCommitted;
   }
 
-  /** The cells in use, to load a snapshot into before the first row is added. */
+  /** The cells in use. A snapshot is loaded into these cells before the first row is added. */
   get cells(): Float64Array {
     return this.#cells.subarray(0, this.#rowCount * ROW_CELLS);
   }
@@ -103,7 +113,9 @@ export class Table {
     if (this.#largerCells !== undefined) this.#largerCells[cell] = value;
   }
 
-  /** Sets a column of all rows, row 0 included, of a table that was just loaded: nothing is journaled. */
+  /**
+   * Sets a column of all rows, row 0 included. The table was just loaded, so nothing is journaled.
+   */
   fillColumn(column: number, value: number): void {
     for (let row = 0; row < this.#rowCount; row++) this.#cells[row * ROW_CELLS + column] = value;
   }
@@ -116,7 +128,7 @@ export class Table {
     return row;
   }
 
-  /** Rows that fit, row 0 included. */
+  /** The number of rows that fit into the array, row 0 included. */
   get #capacity(): number {
     return this.#cells.length / ROW_CELLS;
   }
@@ -154,7 +166,7 @@ export class Table {
   }
 
   /**
-   * A snapshot of the table as it is now, between two blocks. Until `closeSnapshot`, writes take
+   * Opens a snapshot of the present table, between two blocks. Until `closeSnapshot`, writes take
    * longer.
    */
   openSnapshot(): TableSnapshot {

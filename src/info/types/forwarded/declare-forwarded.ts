@@ -1,11 +1,14 @@
-/** How the types are declared that the upstream answers. */
+/** Declares the types of questions that the upstream answers. */
 
 import type { FieldTable } from '../../fields/field.ts';
 import type { HelpGroup, UpstreamQuestionType } from '../../question-type.ts';
 import type { Schema } from '../../schema.ts';
 import { ORDINARY, type UpstreamCost } from '../../upstream-cost.ts';
 
-/** A type of question, with its fields, the form of its answer, and its cost if that is not ordinary. */
+/**
+ * A type of question, with its fields, the form of its answer, and its cost if that is not
+ * ordinary.
+ */
 type Row = readonly [
   type: string,
   fields: FieldTable,
