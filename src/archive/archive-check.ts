@@ -1,6 +1,6 @@
 /**
- * Checks an archive: every record's checksum, and that its last state is the one that the ledger's
- * blocks lead to.
+ * Checks an archive: the checksum of every record, and whether its last state equals the state that
+ * results from the ledger's blocks.
  */
 
 import { formatAddress } from '../exact/address.ts';
@@ -26,12 +26,13 @@ export interface ArchiveCheckOptions {
   readonly archive: Archive;
   /** The ledger's state at the archive's last height. */
   readonly state: StateView;
-  /** Called now and then; may throw to abort. */
+  /** Called from time to time; may throw to abort the check. */
   progress(done: number, of: number): void;
 }
 
 /**
- * Throws a DamagedRecord at the first record that is not what was written, or not what it must be.
+ * Throws a DamagedRecord if the checksum of a record is wrong, or if the archive differs from the
+ * ledger.
  */
 export function checkArchive({ archive, state, progress }: ArchiveCheckOptions): void {
   archive.checkRecords();
@@ -96,7 +97,9 @@ function checkAddress(archive: Archive, state: StateView, row: number): void {
 
 const NO_DELEGATIONS: DelegationList = { seen: 0, delegations: [] };
 
-/** The values that answers show. The leverage of a closed position is not one of them. */
+/**
+ * Describes the values that answers show. Answers do not show the leverage of a closed position.
+ */
 function describe({ amounts, positions }: AccountVersion): string {
   const { starts, cells } = positions;
   const open = starts.filter((start) => cells[start + CELL.size] !== 0);
@@ -119,7 +122,7 @@ function requireEqual(what: string, found: unknown, expected: unknown): void {
   throw new DamagedRecord(`${what} is ${left} in the archive, and ${right} in the ledger`);
 }
 
-/** Cuts a long text to the part around this place, because a listing has many kilobytes. */
+/** The length of an excerpt from a long text, because a listing has many kilobytes. */
 const EXCERPT_LENGTH = 200;
 
 function excerpt(text: string, place: number): string {

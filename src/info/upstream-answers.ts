@@ -1,7 +1,7 @@
 /**
  * The results of reading from the exchange for one question. The exchange's own answer is used for
- * a subject that the ledger does not record, because our rules cannot reproduce it. A failed read
- * has a refusal.
+ * a subject that the ledger does not record, because our rules cannot reproduce that answer. For a
+ * subject that could not be read, there is a refusal.
  */
 
 import { formatAddress } from '../exact/address.ts';
@@ -19,10 +19,10 @@ function subjectKey(subject: QuestionSubject): string {
 export class UpstreamAnswers {
   readonly #answers = new Map<string, string>();
   readonly #failures = new Map<string, RequestError>();
-  /** The time of the oldest answer, in milliseconds; Infinity without answers. */
+  /** The time of the oldest answer, in milliseconds; Infinity if there are no answers. */
   oldestAnswerTime = Number.POSITIVE_INFINITY;
 
-  /** The answer is JSON text. */
+  /** Notes the exchange's answer about a subject, as JSON text. */
   noteAnswer(subject: QuestionSubject, answer: string, time: number): void {
     this.#answers.set(subjectKey(subject), toAscii(answer));
     this.oldestAnswerTime = Math.min(this.oldestAnswerTime, time);
@@ -52,7 +52,10 @@ export class UpstreamAnswers {
   }
 }
 
-/** Why a partial ledger cannot answer: a subject is unknown, or could not be read. */
+/**
+ * Returns why a partial ledger cannot answer: a subject is unknown, or could not be read. Returns
+ * undefined if it can answer.
+ */
 export function findRefusal(
   state: StateView,
   subjects: readonly QuestionSubject[],
@@ -67,7 +70,7 @@ export function findRefusal(
   return undefined;
 }
 
-/** Throws the refusal of `findRefusal` on a partial ledger. */
+/** On a partial ledger, throws the refusal that `findRefusal` returns. */
 export function requireKnown(
   state: StateView,
   subjects: readonly QuestionSubject[],

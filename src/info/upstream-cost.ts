@@ -1,6 +1,6 @@
-/** What a question costs by the rate limit of the exchange's public server. */
+/** The costs of questions under the rate limit of the exchange's public server. */
 
-/** With `perItems`, each so many items of the answer cost 1 more. */
+/** If `perItems` is defined, each group of this many items of the answer costs 1 more. */
 export interface UpstreamCost {
   readonly weight: number;
   readonly perItems?: number;

@@ -1,6 +1,6 @@
 /**
- * What questions cost by the rate limit of the upstream: as the types declare for the exchange's
- * public server, or as a setting says for another server.
+ * The costs of questions under the rate limit of the upstream. For the exchange's public server,
+ * the types declare the costs; for another server, a setting gives them.
  */
 
 import { QUESTION_TYPES } from './question-types.ts';
@@ -11,16 +11,14 @@ const PUBLIC_COSTS: ReadonlyMap<string, UpstreamCost> = new Map(
   QUESTION_TYPES.map(({ type, upstreamCost = ORDINARY }) => [type, upstreamCost]),
 );
 
-/** In the weights of a setting: the weight of all questions that the setting does not name. */
+/** The name under which a setting gives the weight of all questions that it does not name. */
 export const OTHER_QUESTIONS = 'default';
 
 export class UpstreamWeights {
   readonly #costs: ReadonlyMap<string, UpstreamCost>;
   readonly #others: UpstreamCost | undefined;
 
-  /**
-   * `changes` has the weights of a setting, by type. Such a weight does not depend on the answer.
-   */
+  /** `changes` has the weights of a setting, by type. These weights do not depend on the answer. */
   constructor(changes: ReadonlyMap<string, number> = new Map()) {
     const changed = [...changes].map(([type, weight]): [string, UpstreamCost] => [
       type,
@@ -34,7 +32,7 @@ export class UpstreamWeights {
     return this.#costs.get(type) ?? this.#others ?? PUBLIC_COSTS.get(type) ?? ORDINARY;
   }
 
-  /** The cost of a question without the items of its answer. */
+  /** The cost of a question, without the cost of the items of its answer. */
   of(type: string): number {
     return this.#costOf(type).weight;
   }
@@ -46,7 +44,8 @@ export class UpstreamWeights {
   }
 
   /**
-   * The cost of a question whose answer has so many rows; undefined if the answer is not a list.
+   * The cost of a question whose answer has this many rows; `rows` is undefined if the answer is
+   * not a list.
    */
   ofRows(type: string, rows: number | undefined): number {
     const { weight, perItems } = this.#costOf(type);

@@ -50,7 +50,7 @@ function joinDex(scene: Scene): void {
   draft.append({ type: 'transfer', user: userAt(scene, row), dex, amount });
 }
 
-/** Tops up one maker on one dex, in turn. */
+/** Tops up one maker on one dex. All makers on all dexes take turns, one in each block. */
 function topUpMaker({ state, roster, draft }: Scene): void {
   const { dexes } = state.markets;
   const turn = state.height % (roster.makers.length * dexes.length);

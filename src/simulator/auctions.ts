@@ -1,7 +1,7 @@
 /**
  * Deployment auctions, one after the other. Each starts at a multiple of the duration. Whether and
- * when an auction sells is derived from the seed and its start, so a resumed ledger continues the
- * auction.
+ * when an auction sells is derived from the seed and the start of the auction, so that a resumed
+ * ledger continues the auction.
  */
 
 import { STAKE_DECIMALS } from '../events/fields.ts';
@@ -13,7 +13,10 @@ const FLOOR_GAS = 500n * 10n ** BigInt(STAKE_DECIMALS);
 /** The start price of the first auction, and of an auction after an auction without a sale. */
 const LOWEST_START_GAS = 2n * FLOOR_GAS;
 
-/** When the auction sells, as a share of its duration; above 1 it ends without a sale. */
+/**
+ * The limits of the time at which an auction sells, as a share of its duration. If the share is
+ * above 1, the auction ends without a sale.
+ */
 const SOLD_AFTER_MIN = 0.05;
 const SOLD_AFTER_MAX = 1.4;
 /** An auction at the lowest start price always sells, so that a short run shows a sale. */
@@ -34,7 +37,10 @@ function endMsOf({ startTimeSeconds, durationSeconds }: Auction): number {
   return (startTimeSeconds + durationSeconds) * 1000;
 }
 
-/** Starts at twice the last price, or twice the floor if the last auction did not sell. */
+/**
+ * Starts the next auction at twice the last price, or at twice the floor if the last auction did
+ * not sell.
+ */
 function startNext({ state, time, draft }: Scene, { durationSeconds }: AuctionTerms): void {
   const auction = state.auction ?? undefined;
   const startGas =

@@ -1,9 +1,9 @@
 /**
  * The first blocks of a ledger: dexes and markets, then the initial users, then the market makers,
- * who hold the other side of every position.
+ * who have the other side of every position.
  *
- * Each phase is idempotent, since it adds only what the state does not have yet: a resumed ledger
- * gets nothing, and one that was interrupted in its first blocks is completed.
+ * Each phase adds only what the state does not have yet. So a resumed ledger gets no events, and a
+ * ledger that was interrupted in its first blocks is completed.
  */
 
 import type { WireEvent } from '../events/event.ts';
@@ -34,7 +34,7 @@ const OPENING_PRICE_GAP = 0.02;
 const MAKER_EXPOSURE = 3;
 const MAKER_LEVERAGE = 10;
 
-/** The scene of the first blocks. It has no draft, since phases yield their events. */
+/** The scene of the first blocks. It has no draft, because phases yield their events. */
 interface GenesisScene extends Omit<Scene, 'draft'> {
   readonly positionsPerAccount: number | undefined;
 }
@@ -43,7 +43,10 @@ type Phase = (scene: GenesisScene) => Generator<WireEvent>;
 
 export class Genesis {
   readonly #positionsPerAccount: number | undefined;
-  /** A block holds events of one phase only: each phase reads the earlier ones from the state. */
+  /**
+   * A block contains events of one phase only, because each phase reads the results of the earlier
+   * phases from the state.
+   */
   readonly #phases: Phase[] = [listDexes, listMarkets, addUsers, addMakers];
   /** The remaining events of the current phase. */
   #events: Generator<WireEvent> | undefined;
@@ -57,7 +60,10 @@ export class Genesis {
     return this.#phases.length === 0 && this.#events === undefined;
   }
 
-  /** Fills the block from the next phase that has events; leaves it empty if none has. */
+  /**
+   * Fills the block from the next phase that has events; leaves the block empty if no phase has
+   * events.
+   */
   fill(scene: Scene): void {
     const genesisScene = { ...scene, positionsPerAccount: this.#positionsPerAccount };
     while (scene.draft.isEmpty) {
@@ -68,7 +74,7 @@ export class Genesis {
   }
 }
 
-/** Returns whether there may be more events than the block had room for. */
+/** Appends events until the block is full. Returns true if there may be more events. */
 function appendWhileRoom(draft: BlockDraft, events: Generator<WireEvent>): boolean {
   while (!draft.isFull) {
     const { done, value } = events.next();
@@ -187,7 +193,10 @@ function* addMakers(scene: GenesisScene): Generator<WireEvent> {
   }
 }
 
-/** Splits an amount into `count` whole shares and returns one; the first get the remainder. */
+/**
+ * Splits an amount into `count` whole shares, and returns the share with this index. The first
+ * shares get the remainder.
+ */
 function shareOf(amount: number, index: number, count: number): number {
   const magnitude = Math.abs(amount);
   const share = Math.floor(magnitude / count) + (index < magnitude % count ? 1 : 0);

@@ -11,7 +11,7 @@ export interface Listing {
   readonly sizeDecimals: number;
   /** The long-run mean of the price. */
   readonly price: string;
-  /** Standard deviation of the relative price change in ten seconds. */
+  /** The standard deviation of the relative price change in ten seconds. */
   readonly volatility: number;
   readonly tiers: readonly TierTerms[];
   readonly onlyIsolated?: true;
@@ -30,8 +30,8 @@ export const LISTED_DEXES: readonly ListedDex[] = [
 const MILLION_USD = 1e12;
 
 /**
- * Margin tiers from pairs: a lower bound in millions of dollars, and the maximum leverage from
- * there on.
+ * Margin tiers from pairs: a lower bound in millions of dollars, and the maximum leverage from this
+ * bound on.
  */
 function tierTable(...pairs: [lowerBoundMillions: number, maxLeverage: number][]): TierTerms[] {
   return pairs.map(([lowerBoundMillions, maxLeverage]) => ({
@@ -106,12 +106,15 @@ function isolatedOnly(listing: Listing): Listing {
 
 const LISTING_BY_COIN = new Map(LISTINGS.map((listing) => [listing.coin, listing]));
 
-/** Undefined for a coin of a resumed ledger that is not listed here. */
+/**
+ * Returns the listing of a coin; returns undefined for a coin of a resumed ledger that is not
+ * listed here.
+ */
 export function findListing(coin: string): Listing | undefined {
   return LISTING_BY_COIN.get(coin);
 }
 
-/** "abc" for "abc:GOLD", "" for "BTC". */
+/** Returns the dex of a coin: "abc" for "abc:GOLD", "" for "BTC". */
 export function dexOfCoin(coin: string): string {
   return coin.slice(0, Math.max(0, coin.indexOf(':')));
 }

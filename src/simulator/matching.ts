@@ -11,9 +11,11 @@ import { roundPrice } from './prices.ts';
 import type { Participant } from './roster.ts';
 import { type Scene, USD } from './scene.ts';
 
-/** Maximum slippage of a taker from the mark. */
+/**
+ * The maximum difference between a taker's price and the mark price, as a share of the mark price.
+ */
 const SLIPPAGE_MAX = 0.0006;
-/** A larger order is split among several makers. */
+/** An order with a larger value is split among several makers. */
 const SLICE_NOTIONAL = 100_000 * USD;
 const SLICES_MAX = 4;
 

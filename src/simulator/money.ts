@@ -6,7 +6,7 @@ import { type Actor, formatUsd, pickActor, type Scene, USD, wholeCents } from '.
 
 /**
  * Accounts below this value deposit as much as a new user, sometimes as much as a whale. Larger
- * accounts deposit a share of the account.
+ * accounts deposit a share of their value.
  */
 const SMALL_ACCOUNT = 1000 * USD;
 /** Larger accounts make no deposits. */

@@ -9,13 +9,15 @@ import type { Random } from './random.ts';
 import type { Role } from './roster.ts';
 import { formatUsd, USD } from './scene.ts';
 
-/** Number of significant figures of a size: people trade round sizes. */
+/** The number of significant figures of a size, because people trade round sizes. */
 const SIZE_FIGURES = 3;
 const LEVERAGES = [2, 3, 5, 5, 10, 10, 20, 20, 25, 40];
 const ISOLATED_CHANCE = 0.25;
-/** Maximum share of the equity that is used as margin. */
+/** The maximum share of the equity that is used as margin. */
 const MARGIN_SHARE = 0.6;
-/** Maximum distance of the entry price from the mark; less if the leverage is high. */
+/**
+ * The maximum distance of the entry price from the mark price. It is less if the leverage is high.
+ */
 const ENTRY_GAP_MAX = 0.08;
 const ENTRY_GAP_MARGIN_SHARE = 0.4;
 const FUNDING_SHARE = 0.002;
@@ -60,7 +62,7 @@ export function drawMarkets(random: Random, markets: readonly number[], count: n
 
 export interface Holding {
   readonly market: Market;
-  /** Signed, in the market's smallest unit. */
+  /** The signed size, in the market's smallest unit. */
   readonly size: number;
   readonly markPrice: number;
   readonly entryPrice: number;
@@ -97,12 +99,12 @@ export function drawEntryPrice(
   return roundPrice(markPrice * (1 + random.between(-gapMax, gapMax)), market.priceDecimals);
 }
 
-/** The USD leg of an isolated position that was opened with its initial margin. */
+/** The raw USD of an isolated position that was opened with its initial margin. */
 function isolatedRawUsd({ size, entryPrice, leverage }: Holding): number {
   return Math.floor((Math.abs(size) * entryPrice) / leverage) - size * entryPrice;
 }
 
-/** The part of the equity that is not cash. */
+/** The part of the equity that is in the position, and not in cash. */
 function equityTiedUp(holding: Holding): number {
   const signedValue = holding.size * holding.markPrice;
   return holding.mode === 'isolated' ? signedValue + isolatedRawUsd(holding) : signedValue;

@@ -17,18 +17,23 @@ const REVERSION = 0.00005;
 const BAND_LOW = 0.5;
 const BAND_HIGH = 2;
 /**
- * Weights of the part that is common to all markets and of the market's separate part. Their
- * squares add up to 1.
+ * The weights of the two parts of a price move: the part that is common to all markets, and the
+ * separate part of the market. Their squares add up to 1.
  */
 const COMMON_WEIGHT = 0.6;
 const OWN_WEIGHT = 0.8;
 
 /** The unit of time that volatilities are given for. */
 const STEP_MS = 10_000;
-/** Maximum time of one move: after a longer pause, prices move as after five minutes. */
+/**
+ * The maximum number of steps in one move. After a longer pause, prices move as after five minutes.
+ */
 const STEPS_MAX = 30;
 
-/** The smallest power of ten to round `units` to for at most `figures` significant figures. */
+/**
+ * Returns the smallest power of ten for which `units`, rounded to a multiple of this power, has at
+ * most `figures` significant figures.
+ */
 export function stepOfFigures(units: number, figures: number): number {
   let step = 1;
   while (units >= step * powerOfTen(figures)) step *= 10;

@@ -1,8 +1,8 @@
 /**
  * Random numbers from a seed: sfc32, a small fast generator, started from a hash of text.
  *
- * The simulator uses only + - * /, square roots and integer operations: logarithms and sines may
- * differ in the last bit between engines, and a seed must give the same bytes on every machine.
+ * The simulator uses only + - * /, square roots and integer operations. Logarithms and sines may
+ * differ in the last bit between engines, but a seed must give the same bytes on every machine.
  */
 
 const WORD_RANGE = 2 ** 32;
@@ -34,7 +34,7 @@ export class Random {
     for (let round = 0; round < WARM_UP_ROUNDS; round++) this.word();
   }
 
-  /** A whole number of 32 bits. */
+  /** Draws a whole number of 32 bits. */
   word(): number {
     const result = (this.#a + this.#b + this.#counter) | 0;
     this.#counter = (this.#counter + 1) | 0;
@@ -49,7 +49,7 @@ export class Random {
     return this.word() / WORD_RANGE;
   }
 
-  /** A whole number from 0 to count - 1. */
+  /** Draws a whole number from 0 to count - 1. */
   below(count: number): number {
     return Math.floor(this.fraction() * count);
   }
@@ -67,8 +67,8 @@ export class Random {
   }
 
   /**
-   * Approximately normal with mean 0 and standard deviation 1, never beyond 3.5: a sum of four
-   * uniform numbers.
+   * Draws a number that is approximately normal with mean 0 and standard deviation 1, and never
+   * beyond 3.5: a sum of four uniform numbers.
    */
   normal(): number {
     const sum = this.fraction() + this.fraction() + this.fraction() + this.fraction();

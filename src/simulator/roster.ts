@@ -85,7 +85,7 @@ export class Roster {
   }
 }
 
-/** Forty random bits. */
+/** Draws a word of an address: forty random bits. */
 function addressWord(random: Random): number {
   return random.word() * 256 + (random.word() & 255);
 }

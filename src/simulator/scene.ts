@@ -29,7 +29,7 @@ export class BlockDraft {
   #byteCount = 0;
 
   append(event: WireEvent): void {
-    const text = JSON.stringify(event); // ASCII only, so its length is its size in bytes.
+    const text = JSON.stringify(event); // The text is ASCII, so its length is its size in bytes.
     this.#texts.push(text);
     this.#byteCount += text.length + 1;
   }
@@ -42,7 +42,7 @@ export class BlockDraft {
     return this.#byteCount >= BLOCK_BYTES_FULL;
   }
 
-  /** Reserves the user's only action in this block; false if the user has already acted. */
+  /** Reserves the user's only action in this block; returns false if the user has already acted. */
   claim(addressRow: number): boolean {
     if (this.#acted.has(addressRow)) return false;
     this.#acted.add(addressRow);
@@ -73,14 +73,17 @@ export interface Actor {
 }
 
 const PICK_ATTEMPTS = 8;
-/** The chance that a user with accounts on several dexes uses the next one. */
+/** The chance that a user with accounts on several dexes uses the account on the next dex. */
 const NEXT_DEX_CHANCE = 0.35;
 
 export function userAt({ state }: Scene, addressRow: number): string {
   return formatAddress(state.addresses.addressOf(addressRow));
 }
 
-/** Claims a random user who is not a market maker and has not acted yet; 0 if none is found. */
+/**
+ * Claims a random user who is not a market maker and has not acted yet. Returns the user's row;
+ * returns 0 if no user is found.
+ */
 export function pickUser(scene: Scene): number {
   const { state, random, roster, draft } = scene;
   const { table } = state.addresses;
@@ -92,7 +95,9 @@ export function pickUser(scene: Scene): number {
   return 0;
 }
 
-/** Picks one of the accounts of a user who has not acted yet. */
+/**
+ * Picks one of the accounts of a user who has not acted yet; returns undefined if no user is found.
+ */
 export function pickActor(scene: Scene): Actor | undefined {
   const { state, random } = scene;
   const row = pickUser(scene);
@@ -127,7 +132,7 @@ export function formatUsd(micros: number): string {
 export const USD = 1_000_000;
 const CENT = 10_000;
 
-/** Rounds down: people transfer whole cents. */
+/** Rounds an amount down to whole cents, because people transfer whole cents. */
 export function wholeCents(micros: number): number {
   return Math.floor(micros / CENT) * CENT;
 }

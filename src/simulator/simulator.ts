@@ -44,7 +44,9 @@ export interface Simulator {
   readonly state: StateView;
   /** True if all markets and initial users exist. From then on, users trade. */
   readonly isSetUp: boolean;
-  /** The next block's line, without a newline. `timeMs` replaces the simulated time. */
+  /**
+   * Returns the line of the next block, without a newline. `timeMs` replaces the simulated time.
+   */
   next(timeMs?: number): string;
 }
 
@@ -129,8 +131,8 @@ class SimulatedExchange implements Simulator {
   }
 
   /**
-   * The next block of the set-up, which takes no simulated time; undefined when the set-up is
-   * complete.
+   * Returns the scene of the next block of the set-up, which takes no simulated time; returns
+   * undefined when the set-up is complete.
    */
   #setUp(timeMs: number | undefined): Scene | undefined {
     const { startTimeMs = START_TIME_MS } = this.#options;

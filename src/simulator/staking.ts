@@ -15,12 +15,15 @@ const EXPIRED_CHANCE = 0.75;
 const DAY_MS = 86_400_000;
 const COIN_UNITS = 10 ** STAKE_DECIMALS;
 
-/** Less likely than changes, since a new stake stays for at least a day. */
+/**
+ * The probability of a new stake. It is lower than that of a change, because a new stake stays for
+ * at least a day.
+ */
 const DELEGATE_CHANCE = 0.1;
 const CHANGE_CHANCE = 0.5;
 const REWARD_CHANCE = 0.6;
 const TAKE_ALL_CHANCE = 0.4;
-/** A reward is one part in this many of the stake. */
+/** A reward is the stake divided by this number. */
 const REWARD_DIVISOR = 20_000n;
 
 function formatStake(units: Exact): string {
@@ -32,7 +35,7 @@ function drawStake(random: Random): string {
   return formatStake(hundredths * (COIN_UNITS / 100));
 }
 
-/** The delegations that a ledger starts with; most of their locks have expired. */
+/** Draws the delegations with which a user starts. Most of their locks have expired. */
 export function* drawDelegations(
   { time, random, roster }: Omit<Scene, 'draft'>,
   user: string,
@@ -70,7 +73,7 @@ function delegate(scene: Scene): void {
   });
 }
 
-/** A reward, or an undelegation if the lock has expired. */
+/** Appends a reward, or an undelegation if the lock has expired. */
 function changeDelegation(scene: Scene): void {
   const { state, time, random, draft } = scene;
   const userRow = pickUser(scene);
@@ -89,7 +92,7 @@ function changeDelegation(scene: Scene): void {
   }
 }
 
-/** Picks one of the user's delegations; 0 if there is none. */
+/** Picks one of the user's delegations; returns 0 if there is none. */
 function pickDelegation({ state, random }: Scene, userRow: number): number {
   let delegation = state.addresses.table.get(userRow, FIRST_DELEGATION);
   for (;;) {

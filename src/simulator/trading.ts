@@ -72,8 +72,8 @@ function adjustPosition(scene: Scene, { user, figures, position }: Adjustment): 
 }
 
 /**
- * The size to close: a part of the position, or all of it. For a winning position sometimes more,
- * which flips the position.
+ * The size to close: a part of the position, or all of it. For a winning position, the size is
+ * sometimes larger, which flips the position.
  */
 function drawReduction(random: Random, { size, unrealizedPnl }: PositionFigures): number {
   const sizeNow = Math.abs(size);
@@ -89,7 +89,7 @@ interface Purchase {
   readonly leverage: number;
 }
 
-/** A size that uses a share of the free margin; 0 if the order would be too small. */
+/** Draws a size that uses a share of the free margin; returns 0 if the order would be too small. */
 function affordableSize(scene: Scene, purchase: Purchase): number {
   const { state, random } = scene;
   const { marketIndex, figures, leverage } = purchase;
@@ -115,7 +115,8 @@ function openPosition(scene: Scene, actor: Actor, figures: AccountFigures): void
 }
 
 /**
- * The leverage of the next position: sets a new leverage and mode, or keeps the current leverage.
+ * Returns the leverage of the next position. Either sets a new leverage and mode, or leaves the
+ * current leverage and mode.
  */
 function chooseLeverage(
   { state, random, draft }: Scene,

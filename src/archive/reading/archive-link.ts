@@ -11,7 +11,7 @@ import { ArchivedHistory } from './archived-history.ts';
  * new end with the ledger.
  */
 const LOOK_MS = 1_000;
-/** At the start, the ledger may not be reachable yet. */
+/** The failure until the first comparison: at the start, the ledger may not be reachable yet. */
 const NOT_COMPARED = new LedgerError('missing', 'it has not been compared with the ledger yet');
 
 export interface ArchiveLinkOptions {
@@ -28,7 +28,7 @@ export class ArchiveLink {
   readonly #ledger: Ledger;
   readonly #warn: (message: string) => void;
   #archive: Archive | undefined;
-  /** Undefined unless the archive belongs to the ledger. */
+  /** The history of the archive; undefined unless the archive belongs to the ledger. */
   #history: ArchivedHistory | undefined;
   /** The last end of the archive that was found to be a block of the ledger. */
   #ownEnd: ChainPoint | undefined;
@@ -66,7 +66,10 @@ export class ArchiveLink {
     }, LOOK_MS);
   }
 
-  /** An archive that was deleted and is built again is a new file. */
+  /**
+   * Closes an archive whose file was replaced: an archive that was deleted and is built again is a
+   * new file.
+   */
   async #leaveReplaced(): Promise<void> {
     const archive = this.#archive;
     if (archive === undefined || archive.isInPlace()) return;
@@ -88,7 +91,10 @@ export class ArchiveLink {
     this.#archive = archive;
   }
 
-  /** Answers come from the archive as long as it ends with a block of the ledger. */
+  /**
+   * Compares the end of the archive with the ledger. Questions are answered from the archive only
+   * if its last block is a block of the ledger.
+   */
   async #compare(archive: Archive): Promise<void> {
     const { head } = archive.refresh();
     if (this.#ownEnd?.hash.equals(head.hash)) return;
@@ -104,9 +110,9 @@ export class ArchiveLink {
   }
 
   /**
-   * An archive that belonged to the ledger still belongs to it while the ledger cannot be read. The
-   * same holds until the next look if the archive is ahead of what this process has read of the
-   * ledger.
+   * True if the archive is used in spite of the fault. An archive that belonged to the ledger is
+   * still used while the ledger cannot be read. If the archive is ahead of the part of the ledger
+   * that this process has read, the archive is used until the next look.
    */
   #isForgiven(fault: EndFault | Error): boolean {
     if (this.#ownEnd === undefined) return false;
@@ -122,8 +128,8 @@ export class ArchiveLink {
   }
 
   /**
-   * Undefined while the archive is empty. Throws if the archive cannot be read, or belongs to
-   * another ledger.
+   * Returns the history; returns undefined while the archive is empty. Throws if the archive cannot
+   * be read, or belongs to another ledger.
    */
   find(): HistoryView | undefined {
     if (this.#failure !== undefined) throw this.#failure;

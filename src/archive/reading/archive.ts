@@ -1,4 +1,7 @@
-/** Reads an archive: the state of any height that it holds, with the rows that a question needs. */
+/**
+ * Reads an archive: the parts of the state that a question needs, at any height that the archive
+ * contains.
+ */
 
 import { type Address, formatAddress, parseAddress } from '../../exact/address.ts';
 import { LedgerError } from '../../ledger/ledger.ts';
@@ -30,7 +33,7 @@ import { MarkCache } from './mark-cache.ts';
 
 /** The maximum number of spans whose first times are cached, for the search by time. */
 const TIMES_KEPT_MAX = 65_536;
-/** The maximum number of spans whose times are cached. Each takes two kilobytes. */
+/** The maximum number of spans whose times are cached. Each span takes two kilobytes. */
 const SPANS_KEPT_MAX = 1024;
 
 export class Archive {
@@ -48,8 +51,8 @@ export class Archive {
   });
   readonly reads: ReadCount = { marks: 0, changes: 0 };
   /**
-   * The first time that is not 0, and the first height of the archive for which it is valid; 0 if
-   * unknown.
+   * The first time that is not 0, and the first height of the archive when this time was found; 0
+   * if unknown.
    */
   #firstTime = 0;
   #firstTimeOfHeight = 0;
@@ -64,7 +67,7 @@ export class Archive {
   }
 
   /**
-   * Refreshes the range of the archive. To be called before the questions of each turn of the event
+   * Refreshes the range of the archive. Call this before the questions of each turn of the event
    * loop.
    */
   refresh(): ArchiveRange {
@@ -79,7 +82,10 @@ export class Archive {
     return range;
   }
 
-  /** Only the last span grows; other spans never change. */
+  /**
+   * Drops the cached values of a span that was the last span. Only the last span grows; other spans
+   * never change.
+   */
   #forgetSpan(span: number): void {
     this.#times.delete(span);
     this.#marks.forget(span);
@@ -118,7 +124,7 @@ export class Archive {
 
   /**
    * The first time that a question may ask about. The first blocks of a followed ledger have the
-   * time 0: they are written before the exchange has sent its time.
+   * time 0, because they are written before the exchange has sent its time.
    */
   firstTime(): number {
     const { first, head } = this.#range;
@@ -132,7 +138,7 @@ export class Archive {
     return this.#firstTime;
   }
 
-  /** Undefined in a gap. */
+  /** Returns the times of a span's blocks; returns undefined in a gap. */
   #timesOf(span: number): Float64Array | undefined {
     const kept = this.#times.get(span);
     if (kept !== undefined) return kept;
@@ -153,14 +159,17 @@ export class Archive {
     return this.#lastNotLater(this.#lastFound, time);
   }
 
-  /** Looks in the last span first, because consecutive times are mostly in the same span. */
+  /**
+   * True if the span contains the time. The last span that was found is checked before the search,
+   * because consecutive times are mostly in the same span.
+   */
   #isInSpan(span: number, time: number): boolean {
     const { first, head } = this.#range;
     const isKept = span >= spanOf(first) && span < spanOf(head.height);
     return isKept && this.#firstTimeOf(span) <= time && this.#firstTimeOf(span + 1) > time;
   }
 
-  /** The last span whose first block is not later. */
+  /** The last span whose first block is not later than the time. */
   #findSpan(time: number): number {
     const { first, head } = this.#range;
     let low = spanOf(first);
@@ -220,14 +229,20 @@ export class Archive {
     return this.readVersions(addressRow, dexIndex, height)?.skipTo(height);
   }
 
-  /** The pack that holds the version at a height, to read on from there. */
+  /**
+   * Returns a reader of the pack that contains the version at a height; returns undefined if there
+   * is no version.
+   */
   readVersions(addressRow: number, dexIndex: number, height: number): VersionReader | undefined {
     const id = { addressRow, dexIndex };
     const pack = findPack(this.#folder.tables, id, height);
     return pack === undefined ? undefined : new VersionReader(id, pack, this.reads);
   }
 
-  /** The account's first pack that begins after a height. */
+  /**
+   * Returns a reader of the account's first pack that begins after a height; returns undefined if
+   * there is none.
+   */
   readVersionsAfter(
     addressRow: number,
     dexIndex: number,
@@ -238,7 +253,10 @@ export class Archive {
     return pack === undefined ? undefined : new VersionReader(id, pack, this.reads);
   }
 
-  /** The account's versions from one height to another, in order; each is valid until the next. */
+  /**
+   * Yields the account's versions from one height to another, in order. Each version is valid until
+   * the next version is read.
+   */
   *versionsOf(
     addressRow: number,
     dexIndex: number,
@@ -247,8 +265,8 @@ export class Archive {
     const id = { addressRow, dexIndex };
     const { tables } = this.#folder;
     let pack = findPack(tables, id, from) ?? findPackFrom(tables, id, from);
-    // Packs are found one by one: the caller may pause, and an open cursor would keep old pages
-    // from being reused.
+    // Packs are found one by one: the caller may pause, and an open cursor would prevent LMDB from
+    // reusing old pages.
     for (; pack !== undefined; pack = findPackFrom(tables, id, pack.height + 1)) {
       const reader = new VersionReader(id, pack, this.reads);
       while (reader.nextHeight <= to) {
@@ -289,7 +307,10 @@ export class Archive {
   }
 }
 
-/** Undefined if there is no archive, or if its first image is not complete. */
+/**
+ * Opens an archive for reading. Returns undefined if there is no archive, or if its first image is
+ * not complete.
+ */
 export async function openArchive(dataDirectory: string): Promise<Archive | undefined> {
   const folder = await openArchiveFolder(dataDirectory, { readOnly: true });
   if (folder === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The archive as the interface through which questions about the past read it. */
+/** Implements the interface through which questions read the past, with an archive. */
 
 import type { Address } from '../../exact/address.ts';
 import type {
@@ -89,8 +89,8 @@ export class ArchivedHistory implements HistoryView {
     const known = this.#archive.findAddress(user);
     if (known === undefined) return;
     for (const version of this.#archive.versionsOf(known.row, dexIndex, { from, to })) {
-      // An image contains the whole state, and its block has not changed it. Earlier versions of
-      // perpinfo noted all of it as changed.
+      // An image contains the whole state, which the block of the image has not changed. Earlier
+      // versions of perpinfo noted the whole state as changed.
       const isNoted = isImage(this.#archive.range, version.height);
       yield isNoted ? undefined : describeChange(version, market);
     }
@@ -110,7 +110,10 @@ export class ArchivedHistory implements HistoryView {
   }
 }
 
-/** How a version changed the position in a market; undefined if it did not. */
+/**
+ * Returns how a version changed the position in a market; returns undefined if it did not change
+ * the position.
+ */
 function describeChange(version: AccountVersion, market: number): PositionChange | undefined {
   const start = version.positions.find(market);
   const causes = start === -1 ? 0 : version.causesOf(start);
@@ -140,12 +143,14 @@ class SizesSeen {
     }
   }
 
-  /** The positions that are smaller in the next version. */
+  /**
+   * Reads the sizes of the next version, and returns the positions that became smaller or flipped.
+   */
   takeReduced(version: AccountVersion): ReducedPosition[] {
     const reduced: ReducedPosition[] = [];
     const { starts, cells } = version.positions;
     for (const start of starts) {
-      // This includes positions of an image, which have no cause.
+      // Positions of an image are included, although they have no cause.
       if (cells[start + CELL.changedAt] !== version.height) continue;
       const market = cells[start + CELL.market];
       const before = this.#sizes.get(market) ?? 0;

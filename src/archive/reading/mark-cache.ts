@@ -1,15 +1,18 @@
 /**
  * A cache of marks that were read from an archive, by span. All accounts share the marks.
  *
- * The marks of a height lie next to one another in memory: a question mostly needs several marks of
- * a height, and a cache miss of the processor for each mark would take longer than the rest of the
- * work. The first mark that is needed of a market in a span is read alone: questions about random
- * heights, and series with long steps, need no other mark of that span.
+ * The marks of a height are next to one another in memory. A question usually needs several marks
+ * of a height, and a cache miss of the processor for each mark would take longer than the rest of
+ * the work. When a mark of a market in a span is needed for the first time, only this mark is read:
+ * questions about random heights, and series with long steps, need no other mark of the span.
  */
 
 import { placeInSpan, SPAN_HEIGHTS, spanOf } from '../records/height-spans.ts';
 
-/** Columns of all cached spans, whether they are in use or not. Each takes two kilobytes. */
+/**
+ * The maximum number of columns of all cached spans, used and unused. Each column takes two
+ * kilobytes.
+ */
 const COLUMNS_KEPT_MAX = 16_384;
 const MARKETS_INITIAL = 8;
 /** The market has no column: no mark of it was needed yet. */
@@ -36,7 +39,7 @@ class SpanMarks {
     return market < this.#columns.length && this.#columns[market] >= 0;
   }
 
-  /** Notes that a mark of the market is needed; true if it is the first mark. */
+  /** Notes that a mark of the market is needed. Returns true if it is the first mark. */
   noteFirst(market: number): boolean {
     while (this.#columns.length <= market) this.#columns.push(NO_COLUMN);
     const isFirst = this.#columns[market] === NO_COLUMN;
@@ -72,7 +75,7 @@ class SpanMarks {
 /** Reads marks from the archive. */
 export interface MarkReader {
   readMark(market: number, height: number): number;
-  /** All marks of a span, place by place. */
+  /** Returns all marks of a market in a span, by place. */
   readMarks(market: number, span: number): Float64Array;
 }
 
@@ -124,7 +127,7 @@ export class MarkCache {
     this.#width += this.#lastMarks.width - before;
   }
 
-  /** The oldest spans are evicted first. The given span stays. */
+  /** Evicts spans, the oldest first, until there is room for a column. The given span stays. */
   #makeRoom(span: number): void {
     for (const oldest of this.#spans.keys()) {
       if (this.#width < COLUMNS_KEPT_MAX) return;

@@ -19,21 +19,21 @@ import type { DelegationList } from '../records/delegation-lists.ts';
 import { CELL, unpackLeverage } from '../records/position-cells.ts';
 import type { Archive } from './archive.ts';
 
-/** An account that was loaded, and its versions, so that reading can continue from there. */
+/** A loaded account, with a reader of its versions, so that later versions can be read. */
 interface LoadedAccount {
   readonly user: Address;
   readonly addressRow: number;
   readonly dexIndex: number;
-  /** Reads the pack that holds the version at `foundAt`; undefined if there was no account. */
+  /** Reads the pack that contains the version at `foundAt`; undefined if there was no account. */
   reader: VersionReader | undefined;
   foundAt: number;
   /** The end of the archive when the pack was read. The pack may lack later versions. */
   knownUntil: number;
-  /** The first height of that pack. */
+  /** The first height of the pack that `reader` reads. */
   packStart: number;
   /** The next pack; undefined until it is needed, null if there is none. */
   nextPack: VersionReader | null | undefined;
-  /** The account's row in the state; 0 until a version was put there. */
+  /** The account's row in the state; 0 until a version is put into the state. */
   row: number;
 }
 
@@ -137,7 +137,7 @@ export class PastState implements PastView {
     if (mode !== undefined) modes.set(addresses.findOrAdd(user), mode, height);
   }
 
-  /** Finds the pack that holds the version at the height. */
+  /** Finds the pack that contains the version at the height. */
   #loadPack(account: LoadedAccount): void {
     const { addressRow, dexIndex } = account;
     const { height } = this.#state;
@@ -154,7 +154,7 @@ export class PastState implements PastView {
     this.#putVersion(account, reader);
   }
 
-  /** Continues reading from the earlier height of the rows. */
+  /** Moves a loaded account to the height of the state, from the earlier height of its rows. */
   #advance(account: LoadedAccount): void {
     const { knownUntil, reader } = account;
     const { height } = this.#state;
@@ -174,12 +174,12 @@ export class PastState implements PastView {
     return account.nextPack;
   }
 
-  /** The height is in the next pack, or a later one. */
+  /** Moves an account on if the height is in its next pack, or in a later pack. */
   #leavePack(account: LoadedAccount, next: VersionReader): void {
     const { height } = this.#state;
     const start = next.nextHeight;
-    // The packs of an account cover about the same number of heights each, so the height is
-    // probably not in the next pack.
+    // Each pack of an account covers about the same number of heights. So a height that is far
+    // beyond the start of the next pack is probably not in that pack.
     const isFar = height - start > start - account.packStart;
     account.foundAt = start;
     account.nextPack = undefined;

@@ -1,9 +1,9 @@
 /**
  * The versions of an account: the contents of its rows after each block that changed the rows.
  *
- * Consecutive versions are packed together. The first of a pack is written as its difference from
- * an account of zeros, each later one as its difference from the one before: a fill takes about 25
- * bytes.
+ * Consecutive versions are packed together. The first version of a pack is written as its
+ * difference from an account of zeros. Each later version is written as its difference from the
+ * previous version: a fill takes about 25 bytes.
  */
 
 import { add, type Exact, subtract } from '../../exact/decimal.ts';
@@ -22,15 +22,15 @@ export const AMOUNT = {
    * Transfers in minus transfers out, plus the value of the account at the start of its history.
    */
   netTransfers: 4,
-  /** Size times price of all fills. */
+  /** The sum of size times price over all fills. */
   volume: 5,
 } as const;
 const AMOUNT_COUNT = 6;
 
-/** This bit comes after the bits of the amounts: positions have changed too. */
+/** The bit after the bits of the amounts. It is set if positions have changed too. */
 const HAS_POSITIONS = 1 << AMOUNT_COUNT;
 
-/** Why a position changed: the types of events of the block, one bit each. */
+/** The types of events that change positions. The causes of a change have one bit for each type. */
 export const CHANGE_CAUSES = ['fill', 'funding', 'isolatedMargin', 'leverage', 'account'] as const;
 export type ChangeCause = (typeof CHANGE_CAUSES)[number];
 
@@ -43,7 +43,10 @@ export class AccountVersion {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
   readonly positions = new PositionCells();
 
-  /** Why the position differs from the position in the version before; 0 if it does not differ. */
+  /**
+   * Returns why the position differs from the previous version, as bits of causes; returns 0 if the
+   * position does not differ, or if no cause is known.
+   */
   causesOf(position: number): number {
     const { cells } = this.positions;
     return cells[position + CELL.changedAt] === this.height ? cells[position + CELL.causes] : 0;
@@ -68,7 +71,10 @@ export function packWhole(out: PackedWriter, version: AccountVersion): void {
 const NO_AMOUNTS: readonly Exact[] = new Array(AMOUNT_COUNT).fill(0);
 const NO_CELLS: readonly number[] = new Array(ARCHIVED_CELLS).fill(0);
 
-/** One bit for each value that differs from those before, which begin at `start`. */
+/**
+ * Returns a mask with one bit for each value that differs from the value in `before`, where the
+ * values begin at `start`.
+ */
 function maskOf(after: readonly Exact[], before: readonly Exact[], start = 0): number {
   let mask = 0;
   for (let index = 0; index < after.length; index++) {
@@ -118,8 +124,8 @@ function packCells(
 }
 
 /**
- * Turns a version into the next one, value by value, and packs the differences. One object serves
- * all changes, since millions of changes are packed.
+ * Turns a version into the next version, value by value, and packs the differences. One object is
+ * used for all changes, because millions of changes are packed.
  */
 export class VersionChange {
   readonly amounts: Exact[] = new Array(AMOUNT_COUNT).fill(0);
@@ -129,7 +135,7 @@ export class VersionChange {
   #height = 0;
   #changedCount = 0;
 
-  /** Begins with the account's last version, and the height of the next one. */
+  /** Begins a change of the account's last version. `height` is the height of the next version. */
   begin(version: AccountVersion, height: number): void {
     this.#version = version;
     this.#height = height;
@@ -138,7 +144,8 @@ export class VersionChange {
   }
 
   /**
-   * A position of the version, whose new cells are in `cells`. To be called by ascending market.
+   * Notes a change of a position of the version. The new cells are in `cells`. Call this for the
+   * positions in the order of their markets.
    */
   putPosition(start: number, causes: number): void {
     const known = this.#version.positions.cells;
@@ -153,8 +160,8 @@ export class VersionChange {
   }
 
   /**
-   * Takes the new amounts from `amounts`, and packs what has changed if a record is given. False if
-   * nothing has changed.
+   * Takes the new amounts from `amounts`, and packs the changes into `out`, if given. Returns false
+   * if nothing has changed.
    */
   end(out: PackedWriter | undefined): boolean {
     const version = this.#version;
@@ -180,7 +187,7 @@ function describePack({ addressRow, dexIndex }: AccountId): string {
   return `a pack of versions of the account of address ${addressRow} on dex ${dexIndex}`;
 }
 
-/** Counts what was read, which determines the cost of a question. */
+/** The numbers of reads, which determine the cost of a question. */
 export interface ReadCount {
   marks: number;
   changes: number;
@@ -189,26 +196,26 @@ export interface ReadCount {
 /** Reads a pack, version by version. */
 export class VersionReader {
   readonly #in: PackedReader;
-  /** The version that was read last; changed by the next one that is read. */
+  /** The version that was read last. Reading the next version changes this object. */
   readonly version = new AccountVersion();
-  /** Where the cells of positions start of which changes were read. */
+  /** The starts of the cells of positions whose changes were read and not taken yet. */
   readonly #changed: number[] = [];
   readonly #reads: ReadCount | undefined;
   #nextHeight = 0;
 
-  /** The counts of what is read are added to `reads`. */
+  /** The numbers of reads are added to `reads`. */
   constructor(id: AccountId, { key, record }: ArchiveEntry, reads?: ReadCount) {
     this.#reads = reads;
     this.#in = new PackedReader(record, key, describePack(id));
     this.#readHeight();
   }
 
-  /** How many bytes of the pack have been read. */
+  /** The number of bytes of the pack that have been read. */
   get offset(): number {
     return this.#in.offset;
   }
 
-  /** The height of the version that `next` would read; Infinity after the last. */
+  /** The height of the version that `next` would read; Infinity after the last version. */
   get nextHeight(): number {
     return this.#nextHeight;
   }
@@ -253,7 +260,7 @@ export class VersionReader {
     }
   }
 
-  /** Calls back with the positions that were read since the last call. */
+  /** Calls `take` for each position that was read since the last call. */
   takeChanged(take: (cells: number[], start: number) => void): void {
     const { cells } = this.version.positions;
     for (const start of this.#changed) {
@@ -263,7 +270,7 @@ export class VersionReader {
     this.#changed.length = 0;
   }
 
-  /** Reads on to the last version that is not later than the height. */
+  /** Reads up to the last version that is not later than the height, and returns this version. */
   skipTo(height: number): AccountVersion {
     while (this.#nextHeight <= height) this.next();
     return this.version;

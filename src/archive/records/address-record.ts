@@ -1,13 +1,13 @@
 /**
  * The archive's record of an address: the row of the address in the state, and the dexes on which
- * it has accounts.
+ * the address has accounts.
  */
 
 import { allocateRecord, checkRecord, seal } from './record-encoding.ts';
 
 export interface KnownAddress {
   readonly row: number;
-  /** The dexes on which it has an account. */
+  /** The dexes on which the address has an account. */
   readonly dexes: readonly number[];
 }
 

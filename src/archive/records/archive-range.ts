@@ -7,19 +7,19 @@ import { packJson, unpackJson } from './record-encoding.ts';
 const ENTRY = 'range';
 
 export interface ArchiveRange {
-  /** The ledger's name: that of its first block. */
+  /** The ledger's id, which comes from its first block. */
   readonly ledgerId: string;
   readonly first: number;
   /**
-   * The height of the image of the state that it begins with; 0 if it begins with a block. Absent
-   * in archives of earlier versions that begin where they began then.
+   * The height of the image with which the archive begins; 0 if the archive begins with a block.
+   * Absent in an archive of an earlier version whose first height has not changed since.
    */
   readonly firstImage?: number;
   readonly head: ChainPoint;
   /**
    * The gaps: ranges of heights, both ends included, that were pruned before they were archived. An
-   * image of the state follows each gap. The block of the image was not seen either. If only that
-   * block is missing, the end of the gap is below its start.
+   * image of the state follows each gap. The archive does not have the changes of the image's block
+   * either. If only this block is missing, the end of the gap is below its start.
    */
   readonly gaps: readonly (readonly [from: number, to: number])[];
 }
@@ -29,7 +29,7 @@ interface StoredRange extends Omit<ArchiveRange, 'head'> {
   readonly hash: string;
 }
 
-/** Undefined if the archive is empty, or its first image is not complete. */
+/** Returns undefined if the archive is empty, or if its first image is not complete. */
 export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
   const record = meta.get(ENTRY);
   if (record === undefined) return undefined;
@@ -38,7 +38,7 @@ export function readRange({ meta }: ArchiveTables): ArchiveRange | undefined {
   return { ...range, head: { height, hash: Buffer.from(hash, 'hex') } };
 }
 
-/** To be called in a transaction. */
+/** Writes the range. Call this in a transaction. */
 export function putRange({ meta }: ArchiveTables, { head, ...range }: ArchiveRange): void {
   const stored: StoredRange = { ...range, height: head.height, hash: head.hash.toString('hex') };
   void meta.put(ENTRY, packJson(stored, ENTRY));
@@ -66,7 +66,7 @@ export function hasSeen({ gaps }: ArchiveRange, after: number, to: number): bool
   return !gaps.some(([first, last]) => first <= to && last + 1 > after);
 }
 
-/** In words: "heights 1 to 500". */
+/** Returns the range in words: "heights 1 to 500". */
 export function describeRange({ first, head, gaps }: ArchiveRange): string {
   const missing = gaps
     .filter(([from, to]) => from <= to)
@@ -76,8 +76,8 @@ export function describeRange({ first, head, gaps }: ArchiveRange): string {
 }
 
 /**
- * Says which heights only the archive knows, since their blocks were pruned; undefined if there are
- * none.
+ * Returns a message about the heights that only the archive has, because their blocks were pruned;
+ * returns undefined if there are none.
  */
 export function describeUnreplayable(
   { first, head }: ArchiveRange,

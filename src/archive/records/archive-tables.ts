@@ -15,7 +15,7 @@ const FORMAT = '1';
 type RecordTable<K extends Buffer | string | number> = Database<Buffer, K>;
 
 export interface ArchiveTables {
-  /** The range (ledger, heights, gaps), the format, and who writes. */
+  /** The range (ledger, heights, gaps), the format, and the process that writes. */
   readonly meta: RecordTable<string>;
   /** The times of blocks, by span. */
   readonly times: RecordTable<number>;
@@ -35,9 +35,12 @@ export interface ArchiveFolder {
   readonly tables: ArchiveTables;
   /** False if the file was removed or replaced. */
   isInPlace(): boolean;
-  /** Later reads see the last committed transaction. */
+  /** Makes later reads see the last committed transaction. */
   refresh(): void;
-  /** Writes in one transaction; throws first if the disk has less room than this. */
+  /**
+   * Runs `change` in one transaction. Throws before the transaction if the disk does not have room
+   * for this number of bytes.
+   */
   transact(bytes: number, change: () => void): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,7 +54,10 @@ export function hasArchive(dataDirectory: string): boolean {
   return readFileId(archiveFolder(dataDirectory)) !== '';
 }
 
-/** Undefined if there is no archive, or it has just been created by another process. */
+/**
+ * Opens the tables. Returns undefined if there is no archive, or if another process has just
+ * created it.
+ */
 export async function openArchiveFolder(
   dataDirectory: string,
   { readOnly }: { readOnly: boolean },
@@ -87,7 +93,10 @@ export async function openArchiveFolder(
   };
 }
 
-/** Room for the pages of the trees that even the smallest change may copy. */
+/**
+ * The minimum room for a change, in bytes: even the smallest change may copy pages of several
+ * trees.
+ */
 const CHANGE_BYTES_MIN = 65_536;
 
 function requireSpace(folder: string, tables: ArchiveTables, bytes: number): void {
@@ -177,7 +186,7 @@ export function heightOfKey(key: Buffer): number {
   return key.readUIntBE(key.length - HEIGHT_BYTES, HEIGHT_BYTES);
 }
 
-/** The rest of a key: the account, or the address. */
+/** The part of a key before the height: the account, or the address. */
 export function subjectOfKey(key: Buffer): Buffer {
   return key.subarray(0, key.length - HEIGHT_BYTES);
 }
@@ -220,7 +229,10 @@ export function findDelegations(
   return findLast(delegations, delegationsKey(addressRow, height), delegationsKey(addressRow, 0));
 }
 
-/** The last entry from `end` down to `start`, `start` excluded: no height is 0. */
+/**
+ * Returns the last entry from `end` down to `start`. The key `start` itself is excluded; its height
+ * is 0, which no record has.
+ */
 function findLast(
   table: RecordTable<Buffer>,
   end: Buffer,

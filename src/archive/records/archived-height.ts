@@ -9,7 +9,8 @@ import { openArchiveFolder } from './archive-tables.ts';
 import { findEndFault } from './ledger-match.ts';
 
 /**
- * Undefined without an archive; 0 while the archive is empty, or if it belongs to another ledger.
+ * Returns the last height of the archive. Returns undefined if there is no archive, and 0 if the
+ * archive is empty or belongs to another ledger.
  */
 export async function readArchivedHeight(
   data: string,

@@ -7,7 +7,10 @@ import { LedgerError } from '../../ledger/ledger.ts';
 import { archiveFolder } from './archive-tables.ts';
 import { DamagedRecord } from './record-encoding.ts';
 
-/** Does work on an archive. An error about a damaged record then says what to do. */
+/**
+ * Runs work on an archive. If the work finds a damaged record, throws an error that says what to
+ * do.
+ */
 export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -19,12 +22,12 @@ export async function adviseOnDamage<T>(dataDirectory: string, work: () => Promi
   }
 }
 
-/** The starts of the errors in which LMDB reports damaged pages. */
+/** The starts of the messages with which LMDB reports damaged pages. */
 const DRIVER_ERROR = /^MDB_(?:BAD_TXN|CORRUPTED|INCOMPATIBLE|INVALID|PAGE_NOTFOUND|PANIC)/;
 
 function isDamage(error: unknown): error is Error {
   if (error instanceof DamagedRecord) return true;
-  // The driver decodes keys to numbers; those of a damaged page may be out of range.
+  // The driver decodes keys to numbers; the keys of a damaged page may be out of range.
   if (error instanceof RangeError) return true;
   return error instanceof Error && DRIVER_ERROR.test(error.message);
 }

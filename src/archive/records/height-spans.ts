@@ -1,6 +1,6 @@
 /**
- * Nearly every block changes marks and times, so they are stored in spans of 256 heights. The place
- * of a height follows from its number, so that no search is needed.
+ * Nearly every block changes marks and times, so they are stored in spans of 256 heights. The span
+ * and the place of a height are computed from the height, so that no search is needed.
  */
 
 import { allocateRecord, checkRecord, DamagedRecord, seal } from './record-encoding.ts';
@@ -17,7 +17,7 @@ export function placeInSpan(height: number): number {
 
 const TIME_BYTES = 8;
 
-/** The times of a span's blocks; NaN for heights that are not in the archive. */
+/** Packs the times of a span's blocks. The time of a height that is not in the archive is NaN. */
 export function packTimes(times: Float64Array, span: number): Buffer {
   const { record, start } = allocateRecord(times.length * TIME_BYTES);
   for (const [place, time] of times.entries())
@@ -31,18 +31,18 @@ export function unpackTimes(record: Buffer, span: number): Float64Array {
     throw new DamagedRecord(`the record of times of span ${span} is damaged: its length is wrong`);
   }
   const times = new Float64Array(SPAN_HEIGHTS);
-  // Doubles are little-endian here as in the record.
+  // In memory, doubles are little-endian, as in the record.
   new Uint8Array(times.buffer).set(record.subarray(start, record.length));
   return times;
 }
 
 const STRIDE = 16;
 
-/** The last place whose time is not later; -1 if there is none. */
+/** Returns the last place whose time is not later than `time`; returns -1 if there is none. */
 export function lastPlace(times: Float64Array, time: number): number {
   let place = times.length - 1;
-  // Times never decrease, so many at once can be passed over. Places without a block have no time,
-  // which is neither earlier nor later than any.
+  // Times never decrease, so STRIDE places can be skipped at once. The time of a place without a
+  // block is NaN, which is neither earlier nor later than any time.
   while (place >= STRIDE && times[place - STRIDE] > time) place -= STRIDE;
   while (place >= 0 && !(times[place] <= time)) place--;
   return place;
@@ -100,7 +100,7 @@ export class MarkSpan {
   }
 }
 
-/** The mark after the block at each place of a span. */
+/** Returns a market's mark after the block at each place of a span. */
 export function unpackMarks(record: Buffer, key: Buffer, what: string): Float64Array {
   const start = checkRecord(record, key, what);
   const { first, count, places, marks, width } = readSpanHead(record, start, what);
@@ -114,7 +114,7 @@ export function unpackMarks(record: Buffer, key: Buffer, what: string): Float64A
   return all.fill(mark, place);
 }
 
-/** The mark after the block at one place of a span. */
+/** Returns a market's mark after the block at one place of a span. */
 export function unpackMark(record: Buffer, key: Buffer, what: string, place: number): number {
   const start = checkRecord(record, key, what);
   const { first, count, places, marks, width } = readSpanHead(record, start, what);

@@ -16,7 +16,10 @@ export interface EndFault {
   readonly isBeyond: boolean;
 }
 
-/** Undefined if the ledger has the archive's last block, or has dropped it. */
+/**
+ * Returns why the archive does not belong to the ledger. Returns undefined if the ledger has the
+ * archive's last block, or has pruned it.
+ */
 export async function findEndFault(
   { head }: Pick<ArchiveRange, 'head'>,
   ledger: Ledger,
@@ -31,12 +34,12 @@ export async function findEndFault(
   return { reason: `it ends at ${height}, which the ledger has not reached`, isBeyond: true };
 }
 
-/** To be called after the block was looked up, since it may be pruned meanwhile. */
+/** Call this after the search for the block, because the block may be pruned during the search. */
 async function isPruned(height: number, ledger: Ledger): Promise<boolean> {
   return height < (await ledger.base()).height;
 }
 
-/** Throws if the archive of a folder is not of this ledger. */
+/** Throws if the archive of a folder does not belong to this ledger. */
 export async function requireOwnArchive(
   range: ArchiveRange,
   storage: Pick<Storage, 'ledger' | 'snapshots'>,
@@ -52,8 +55,8 @@ export async function requireOwnArchive(
 }
 
 /**
- * Reads the id from a snapshot, because the first block was pruned; undefined without a usable
- * snapshot.
+ * Reads the id from a snapshot, because the first block was pruned; returns undefined if there is
+ * no usable snapshot.
  */
 async function readLedgerName({
   ledger,
@@ -76,7 +79,7 @@ function refuse(fault: EndFault, data: string): LedgerError {
   );
 }
 
-/** The message does not have the path of the folder, because clients must not see the path. */
+/** The message does not contain the path of the folder, because clients must not see the path. */
 export function describeEndFault({ reason }: EndFault): string {
   return `it is not of this ledger: ${reason}`;
 }

@@ -33,9 +33,9 @@ import { DamagedRecord, packJson, unpackJson } from './record-encoding.ts';
 /** The changes of a block. Absent members have not changed. */
 interface ListingChange {
   dexes?: readonly Dex[];
-  /** Index and terms of new and changed markets. */
+  /** The index and the terms of each new or changed market. */
   markets?: readonly (readonly [index: number, terms: MarketTerms])[];
-  /** New margin tables of single positions, and the count of these tables before. */
+  /** The new margin tables of single positions, and the number of these tables before the block. */
   tierTables?: { readonly after: number; readonly added: readonly (readonly TierTerms[])[] };
   auction?: { recorded: DescribedAuction };
   isPartial?: boolean;
@@ -46,7 +46,7 @@ interface ListingChange {
 
 export interface KeptListing {
   readonly height: number;
-  /** The mark prices of this state are not the marks at the height. */
+  /** The dexes and markets. Their mark prices are not the marks at the height. */
   readonly markets: MarketBook;
   readonly auction: RecordedAuction;
   readonly isPartial: boolean;
@@ -61,7 +61,7 @@ interface KeptMode {
 /** Values that a block may change and whose height of change the state does not store. */
 interface ListedBefore {
   readonly isPartial: boolean;
-  /** The count of margin tables of single positions. */
+  /** The number of margin tables of single positions. */
   readonly tierTables: number;
 }
 
@@ -69,7 +69,10 @@ export function listedIn({ isPartial, markets }: StateView): ListedBefore {
   return { isPartial, tierTables: markets.tierTables.count };
 }
 
-/** The change that the block at the state's height has made; with `isWhole`, the whole listing. */
+/**
+ * Returns the record of the change that the block at the state's height has made; returns undefined
+ * if there is no change. With `isWhole`, returns the record of the whole listing.
+ */
 export function findListingChange(
   state: StateView,
   before: ListedBefore,
@@ -102,7 +105,10 @@ function describeMode({ addresses, modes }: StateView, row: number): readonly [s
   return [formatAddress(addresses.addressOf(row)), modes.find(row) ?? ''];
 }
 
-/** The markets that a block has changed; undefined if it has changed no market. */
+/**
+ * Returns the lists of another server that a block has changed; returns undefined if it has changed
+ * none.
+ */
 function selectUniverses(
   universes: Universes,
   isNew: (changedAt: number) => boolean,
@@ -131,7 +137,7 @@ export class KeptListings {
     this.#listings = [{ height: 0, markets, auction: undefined, isPartial: false, universes }];
   }
 
-  /** Reads what was written since the last call. */
+  /** Reads the changes that were written since the last call. */
   update(): void {
     const after = this.#last.height;
     for (const { key, value } of this.#tables.listings.getRange({ start: after + 1 })) {
@@ -153,7 +159,7 @@ export class KeptListings {
     return this.#modes.keys();
   }
 
-  /** The mode of an address at a height; undefined if no event had named it. */
+  /** The mode of an address at a height; undefined if no event had named the mode. */
   modeAt(address: string, height: number): string | undefined {
     return this.#modes.get(address)?.findLast((kept) => kept.height <= height)?.mode;
   }
@@ -206,12 +212,15 @@ function applyMarkets(
     }
     list[index] = createMarket(terms);
   }
-  // JSON leaves out the deployer that the first dex does not have.
+  // The first dex has no deployer, and JSON omits a member that is undefined.
   const named = dexes?.map(({ name, fullName, deployer }) => ({ name, fullName, deployer }));
   return new MarketBook(named ?? [...before.dexes], list, undefined, before.tierTables);
 }
 
-/** A record of the whole listing repeats tables that are known already: these are found again. */
+/**
+ * Adds the margin tables of a change. A record of the whole listing repeats known tables, which are
+ * not added again.
+ */
 function addTierTables(known: TierTables, { tierTables }: ListingChange, height: number): void {
   if (tierTables === undefined) return;
   for (const [index, terms] of tierTables.added.entries()) {

@@ -1,6 +1,6 @@
 /**
- * The positions of an account, side by side in one array of numbers: an archiver holds the
- * positions of many accounts, and as objects they would keep the garbage collector busy.
+ * The positions of an account, one after another in one array of numbers. An archiver has the
+ * positions of many accounts in memory; as objects, they would slow down the garbage collector.
  */
 
 import type { StateView } from '../../state/state.ts';
@@ -23,7 +23,7 @@ export const CELL = {
   fundingSinceOpen: 5,
   fundingSinceChange: 6,
   market: 7,
-  /** The height of its last change that is known, and the causes of that change. */
+  /** The height of the last known change of the position, and the causes of this change. */
   changedAt: 8,
   causes: 9,
   /** 1 if a change of the position was read and not taken yet. */
@@ -34,7 +34,7 @@ export const CELL = {
 /** The archive stores the cells from leverage to fundingSinceChange. */
 export const ARCHIVED_CELLS = 7;
 
-/** More than twice any leverage. */
+/** The factor of the margin table in the cell `leverage`: more than twice any leverage. */
 const TIER_TABLE = 2 ** 11;
 
 interface PackedLeverage {
@@ -45,8 +45,8 @@ interface PackedLeverage {
 }
 
 /**
- * The cell `leverage`: twice the leverage, one more if the position is isolated, and its own table
- * above.
+ * Packs the cell `leverage`: twice the leverage, plus 1 if the position is isolated, plus
+ * TIER_TABLE times the number of its own margin table.
  */
 function packLeverage({ leverage, isIsolated, tierTable }: PackedLeverage): number {
   return tierTable * TIER_TABLE + leverage * 2 + (isIsolated ? 1 : 0);
@@ -60,7 +60,10 @@ export function unpackLeverage(cell: number): PackedLeverage {
 
 const NEW_POSITION: readonly number[] = new Array(Object.keys(CELL).length).fill(0);
 
-/** Puts what the state holds of a position into its cells, and returns its market. */
+/**
+ * Copies the values of a position from the state to its cells, and returns the market of the
+ * position.
+ */
 export function readCells(
   cells: number[],
   start: number,
@@ -93,19 +96,24 @@ export class PositionCells {
     return this.#markets;
   }
 
-  /** Where the cells of each position start, also of closed ones, by ascending market. */
+  /**
+   * The places in `cells` where the cells of each position, including closed positions, start. They
+   * are in the order of the markets.
+   */
   get starts(): readonly number[] {
     return this.#starts;
   }
 
-  /** Where the cells of the position in a market start; -1 if there is none. */
+  /**
+   * Returns where the cells of the position in a market start; returns -1 if there is no position.
+   */
   find(market: number): number {
     return this.#starts[this.#markets.indexOf(market)] ?? -1;
   }
 
   /**
-   * Where the cells of the position in a market start. If there is no position, a position of zeros
-   * is added.
+   * Returns where the cells of the position in a market start. If there is no position, adds a
+   * position of zeros.
    */
   findOrAdd(market: number): number {
     const markets = this.#markets;

@@ -1,6 +1,6 @@
 /**
- * How the archive's records are packed: whole numbers are LEB128 varints, and a record begins with
- * a checksum over its key and the rest, so a record under a wrong key is detected too.
+ * The encoding of the archive's records. Whole numbers are LEB128 varints. A record begins with a
+ * checksum over its key and its contents, so that a record under a wrong key is detected too.
  */
 
 import { crc32 } from 'node:zlib';
@@ -10,16 +10,20 @@ export type RecordKey = Buffer | string | number;
 
 const CHECKSUM_BYTES = 4;
 const INITIAL_BYTES = 256;
-/** Bytes of the longest number that is read without bigint: seven of seven bits. */
+/**
+ * The maximum number of bytes of a number that is read without bigint. Each byte contains seven
+ * bits of the number.
+ */
 const PLAIN_BYTES_MAX = 7;
 const PLAIN_MAX = 2 ** 51;
 /**
- * Longer numbers have two parts: four bytes of seven bits, for which shifts are fast, and the rest.
+ * A number that takes more than four bytes has two parts: the first four bytes, for which shifts
+ * are fast, and the rest.
  */
 const SHIFTED_BYTES = 4;
 const SHIFTED_MAX = 2 ** (7 * SHIFTED_BYTES);
 
-/** A record whose bytes were changed, or that cannot be what was written. */
+/** The error for a record whose bytes were changed, or whose contents cannot be correct. */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord';
 }
@@ -29,7 +33,7 @@ export class PackedWriter {
   #bytes: Buffer;
   #length: number;
 
-  /** Continues a record, or starts an empty one. */
+  /** Continues a record, or starts an empty record. */
   constructor(record?: Buffer) {
     this.#length = record?.length ?? CHECKSUM_BYTES;
     this.#bytes = Buffer.allocUnsafe(Math.max(INITIAL_BYTES, this.#length * 2));
@@ -46,7 +50,7 @@ export class PackedWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** A number that is 0 or more. */
+  /** Writes a whole number of 0 or more. */
   whole(value: number): void {
     let rest = value;
     if (value >= SHIFTED_MAX) {
@@ -58,7 +62,9 @@ export class PackedWriter {
     this.byte(rest);
   }
 
-  /** Zigzag-encoded, so small numbers of either sign are short. */
+  /**
+   * Writes a number of either sign. The number is zigzag-encoded, so that small numbers are short.
+   */
   signed(value: Exact): void {
     if (typeof value === 'number' && value < PLAIN_MAX && value > -PLAIN_MAX) {
       this.whole(value < 0 ? -2 * value - 1 : 2 * value);
@@ -99,18 +105,21 @@ export class PackedWriter {
     this.#bytes = larger;
   }
 
-  /** The record so far; more may be written afterwards. */
+  /** Returns a copy of the record. The writer may continue to write afterwards. */
   finish(key: RecordKey): Buffer {
     return seal(Buffer.from(this.#bytes.subarray(0, this.#length)), key);
   }
 }
 
-/** Room for a record of so many bytes, to be filled from the returned offset on and then sealed. */
+/**
+ * Allocates a record with room for this number of bytes. The caller fills the record from `start`
+ * on, and then seals it.
+ */
 export function allocateRecord(bytes: number): { record: Buffer; start: number } {
   return { record: Buffer.alloc(CHECKSUM_BYTES + bytes), start: CHECKSUM_BYTES };
 }
 
-/** Puts the checksum in its place. */
+/** Writes the checksum at the start of the record. */
 export function seal(record: Buffer, key: RecordKey): Buffer {
   record.writeUInt32LE(checksumOf(record, key));
   return record;
@@ -118,11 +127,13 @@ export function seal(record: Buffer, key: RecordKey): Buffer {
 
 function checksumOf(record: Buffer, key: RecordKey): number {
   const ofKey = crc32(Buffer.isBuffer(key) ? key : String(key));
-  // Up to its length: a record that the driver lends lies in a larger buffer.
+  // The end is given, because a record that the driver lends is in a larger buffer.
   return crc32(record.subarray(CHECKSUM_BYTES, record.length), ofKey);
 }
 
-/** Throws a DamagedRecord if the checksum is wrong; returns where the contents start. */
+/**
+ * Throws a DamagedRecord if the checksum is wrong; returns the offset at which the contents start.
+ */
 export function checkRecord(record: Buffer, key: RecordKey, what: string): number {
   const isWhole =
     record.length >= CHECKSUM_BYTES && record.readUInt32LE() === checksumOf(record, key);
@@ -130,7 +141,7 @@ export function checkRecord(record: Buffer, key: RecordKey, what: string): numbe
   return CHECKSUM_BYTES;
 }
 
-/** A record of what is rarely written and read: its contents as JSON. */
+/** Packs a value that is rarely written and read, as JSON. */
 export function packJson(value: object, key: RecordKey): Buffer {
   const text = Buffer.from(JSON.stringify(value));
   const { record, start } = allocateRecord(text.length);
@@ -197,7 +208,7 @@ export class PackedReader {
       packed |= BigInt(byte & 127) << shift;
       if (byte < 128) break;
     }
-    // Adding narrows to a number where one is enough.
+    // `add` returns a number if the magnitude is a safe integer.
     const magnitude = add((packed + (packed & 1n)) / 2n, 0);
     return packed % 2n === 0n ? magnitude : negate(magnitude);
   }

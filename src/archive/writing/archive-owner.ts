@@ -8,7 +8,7 @@ import { type ArchiveTables, openArchiveFolder } from '../records/archive-tables
 
 const OWNER = 'writer';
 
-/** Another process writes the archive now. */
+/** The error for an archive that another process writes now. */
 export class TakeoverError extends LedgerError {
   constructor() {
     super('conflict', 'another process has taken over the archive: one at a time writes to it');
@@ -20,12 +20,12 @@ export function createArchiveOwner(): OwnerEntry {
   return new OwnerEntry({ ...describeProcess(), token: randomUUID() });
 }
 
-/** To be called in a transaction. */
+/** Makes `owner` the process that writes the archive. Call this in a transaction. */
 export function takeOverArchive(tables: ArchiveTables, owner: OwnerEntry): void {
   owner.takeOver(placeIn(tables));
 }
 
-/** To be called in a transaction: throws if another process has taken over since. */
+/** Throws if another process has taken over the archive since. Call this in a transaction. */
 export function requireArchiveOwner(tables: ArchiveTables, owner: OwnerEntry): void {
   if (!owner.isOwnedAt(placeIn(tables))) throw new TakeoverError();
 }

@@ -1,7 +1,7 @@
 /**
- * Writes the archive: applies each block of the ledger, and notes what it changed. Everything since
- * the last flush is in memory; a flush is one transaction, so the archive always ends after a whole
- * block.
+ * Writes the archive: applies each block of the ledger, and notes what the block changed. The
+ * changes since the last flush are in memory. A flush is one transaction, so the archive always
+ * ends after a whole block.
  */
 
 import type { StoredBlock } from '../../ledger/ledger.ts';
@@ -44,18 +44,21 @@ import { findRemovals } from './outdated-records.ts';
 const PACKS_KEPT_MAX = 20_000;
 /** The image of a large ledger is written in transactions of this many addresses. */
 const IMAGE_ADDRESSES = 20_000;
-/** Room on the disk that a flush may take for each changed record, in addition to its bytes. */
+/**
+ * The room on the disk, in bytes, that a flush may take for each changed record, in addition to the
+ * bytes of the record.
+ */
 const RECORD_PAGE_BYTES = 4096;
 
 interface Put {
   readonly bytes: number;
-  /** To be called in the transaction. */
+  /** Writes the record. Called in the transaction. */
   apply(): void;
 }
 
 export interface ArchiverParts {
   readonly folder: ArchiveFolder;
-  /** The name under which the archive was taken over. */
+  /** The owner entry with which the archive was taken over. */
   readonly owner: OwnerEntry;
   /** A replica at the end of the archive, or at any height if the archive is empty. */
   readonly replica: Replica;
@@ -108,8 +111,8 @@ export class Archiver {
   }
 
   /**
-   * How many accounts the next flush writes: each takes memory until then, however short its events
-   * are.
+   * The number of accounts that the next flush writes. Each account takes memory until then, even
+   * if its events are short.
    */
   get accountsPending(): number {
     return this.#accountsPending;
@@ -149,7 +152,7 @@ export class Archiver {
     this.#areTimesDirty = true;
   }
 
-  /** The records of a span are complete when the next one starts. */
+  /** Starts the span of a height. The records of the previous span are complete then. */
   #startSpan(height: number): void {
     this.#putSpan();
     this.#span = spanOf(height);
@@ -185,7 +188,7 @@ export class Archiver {
     }
   }
 
-  /** Reads back the span that the archive ends in. */
+  /** Reads the records of the archive's last span, so that they can be continued. */
   #continueSpan(height: number): void {
     this.#span = spanOf(height);
     const times = this.#tables.times.get(this.#span);
@@ -254,7 +257,7 @@ export class Archiver {
     const puts = this.#puts.splice(0);
     const bytes = puts.reduce((sum, put) => sum + put.bytes + RECORD_PAGE_BYTES, 0);
     await this.#folder.transact(bytes, () => {
-      // Our memory lacks what another process has written.
+      // The memory of this process does not contain what another process has written.
       requireArchiveOwner(this.#tables, this.#owner);
       for (const put of puts) put.apply();
       if (range !== undefined) putRange(this.#tables, range);
@@ -271,7 +274,7 @@ export class Archiver {
     }
   }
 
-  /** Drops the oldest packs first. */
+  /** Removes packs from memory, the oldest packs first. */
   #forgetPacks(): void {
     for (const number of this.#packs.keys()) {
       if (this.#packs.size <= PACKS_KEPT_MAX) return;
@@ -281,12 +284,12 @@ export class Archiver {
 
   /**
    * Removes versions that were replaced before a height. The version just before the height stays,
-   * since sums begin there.
+   * because sums begin with this version.
    */
   async forgetBefore(height: number): Promise<void> {
     if (this.#range === undefined || height <= this.#range.first) return;
     const gaps = this.#range.gaps.filter(([, to]) => to > height);
-    // The range is written first, so that no reader asks for what is removed.
+    // The range is written first, so that no reader asks for records that are removed.
     await this.#commit({ ...this.#range, first: height, firstImage: 0, gaps });
     for (const removals of findRemovals(this.#tables, height - 1)) {
       await this.#folder.transact(0, () => {

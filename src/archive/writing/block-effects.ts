@@ -1,6 +1,6 @@
 /**
- * Which accounts the events of a block concern, and what only the events say: transfers, traded
- * volume, and why a position changed.
+ * Notes the accounts that the events of a block concern, and facts that only the events contain:
+ * transfers, traded volume, and why a position changed.
  */
 
 import type { Event, EventOf } from '../../events/event.ts';
@@ -21,17 +21,19 @@ export interface AccountEffect extends AccountId {
   transfers: Exact;
   volume: Exact;
   /**
-   * The markets in which events have changed the position, ascending, and after each the bits of
-   * its causes.
+   * The markets in which events have changed the position, in ascending order. Each market is
+   * followed by the bits of the causes.
    */
   readonly causes: number[];
-  /** An event has replaced the whole account: any of its positions may have changed. */
+  /**
+   * True if an event has replaced the whole account, so that any of its positions may have changed.
+   */
   isReplaced: boolean;
 }
 
 /**
- * Why the block has changed the account's position in a market; 0 if no event is known to have
- * changed it.
+ * Returns the bits of the causes for which the block has changed the account's position in a
+ * market; returns 0 if no event is known to have changed it.
  */
 export function causesOf({ causes }: AccountEffect, market: number): number {
   for (let index = 0; index < causes.length; index += 2) {
@@ -45,21 +47,24 @@ export function numberAccount(addressRow: number, dexIndex: number): number {
   return addressRow * 2 ** 16 + dexIndex;
 }
 
-/** Watches a block being applied. */
+/** Notes the effects of a block while the block is applied. */
 export class BlockEffects implements EventWatcher {
   readonly #state: StateView;
   /** The effects, by account number. */
   readonly accounts = new Map<number, AccountEffect>();
   /** The rows of users whose delegations may have changed. */
   readonly delegators = new Set<number>();
-  /** The positions that the event concerns, as they were before it. */
+  /** The positions that the event concerns, as they were before the event. */
   #before = NO_POSITIONS;
 
   constructor(state: StateView) {
     this.#state = state;
   }
 
-  /** Only these two events may name a position without changing it. */
+  /**
+   * Notes the positions before an event of these two types, because only a comparison shows whether
+   * it has changed them.
+   */
   before({ type, fields }: Event): void {
     if (type === 'account') {
       const dexIndex = this.#state.markets.findDex(fields.dex);

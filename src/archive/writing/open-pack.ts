@@ -18,7 +18,7 @@ import { CELL, readCells } from '../records/position-cells.ts';
 import { PackedWriter } from '../records/record-encoding.ts';
 import { type AccountEffect, causesOf } from './block-effects.ts';
 
-/** A pack that has reached this size is complete. A reader reads half of a pack on average. */
+/** The minimum length of a complete pack, in bytes. A reader reads half of a pack on average. */
 const PACK_BYTES = 1024;
 
 /** One object, which is reused for every change. */
@@ -29,12 +29,15 @@ export class OpenPack {
   #last = new AccountVersion();
   #firstHeight: number;
   #out: PackedWriter;
-  /** The length of the pack when it held its first version: packs of large accounts are larger. */
+  /**
+   * The length of the pack when it contained only its first version. The packs of large accounts
+   * are larger.
+   */
   #firstBytes = 0;
   #isDirty = false;
   readonly #finished: ArchiveEntry[] = [];
 
-  /** Continues a stored pack, or starts the first one. */
+  /** Continues a stored pack, or starts the account's first pack. */
   constructor(id: AccountId, stored?: ArchiveEntry) {
     this.id = id;
     this.#out = new PackedWriter(stored?.record);
@@ -51,7 +54,8 @@ export class OpenPack {
   }
 
   /**
-   * The account's rows after the state's last block become the next version, if they have changed.
+   * Adds the account's rows after the state's last block as the next version, if the rows have
+   * changed.
    */
   add(state: StateView, effect: AccountEffect): void {
     const account = findAccount(state, this.id.addressRow, this.id.dexIndex);
@@ -66,7 +70,7 @@ export class OpenPack {
       : add(last.amounts[AMOUNT.netTransfers], effect.transfers);
     if (isNew || effect.isReplaced) this.#putAllPositions(state, account, effect);
     else this.#putNamedPositions(state, account, effect);
-    // The first version of a pack is packed whole instead.
+    // The first version of a pack is packed as a whole, not as a change.
     const isFirst = isNew || this.#isFull;
     if (!change.end(isFirst ? undefined : this.#out)) return;
     if (isFirst) this.#startPack();
@@ -88,7 +92,10 @@ export class OpenPack {
     }
   }
 
-  /** Most accounts have far more positions than a block concerns. */
+  /**
+   * Compares only the positions that the block concerns, because most accounts have far more
+   * positions.
+   */
   #putNamedPositions(state: StateView, account: number, { causes }: AccountEffect): void {
     const last = this.#last.positions;
     for (let index = 0; index < causes.length; index += 2) {
@@ -115,7 +122,7 @@ export class OpenPack {
     return { key, height, record: this.#out.finish(key) };
   }
 
-  /** The packs that have changed since the last call. */
+  /** Returns the packs that have changed since the last call. */
   takeChanged(): readonly ArchiveEntry[] {
     const changed = this.#finished.splice(0);
     if (this.#isDirty) changed.push(this.#current());
@@ -125,15 +132,16 @@ export class OpenPack {
 }
 
 /**
- * Before its first version an account was empty: the value of the first version counts as
- * transferred to it.
+ * Returns the net transfers of an account's first version. If an event has replaced the whole
+ * account, the value of the account counts as a transfer to it, because the account was empty
+ * before.
  */
 function openingTransfers(state: StateView, account: number, effect: AccountEffect): Exact {
   if (!effect.isReplaced) return effect.transfers;
   return accountFigures(state, account).summary.accountValue;
 }
 
-/** The rows of the account as a version, without the sums, which only events change. */
+/** Returns the rows of the account as a version, without the sums, which only events change. */
 export function versionOf(state: StateView, account: number): AccountVersion {
   const version = new AccountVersion();
   version.height = state.height;

@@ -13,12 +13,12 @@ import { spanOf } from '../records/height-spans.ts';
 
 const REMOVALS_PER_TRANSACTION = 10_000;
 
-/** Removes one record; to be called in a transaction. */
+/** Removes one record. Call this in a transaction. */
 export type Removal = () => void;
 
 /**
- * Batches of removals. A record that is valid at the height stays, even if it was written long
- * before.
+ * Yields batches of removals. A record that is valid at the height stays, even if it was written
+ * long before.
  */
 export function* findRemovals(tables: ArchiveTables, height: number): Generator<Removal[]> {
   let batch: Removal[] = [];
@@ -43,7 +43,8 @@ function* listRemovals(tables: ArchiveTables, height: number): Generator<Removal
 }
 
 /**
- * Keys, in order, that are followed by one of the same subject that is not later than the height.
+ * Yields the keys that are followed by a key of the same subject, if that key is not later than the
+ * height. The given keys are in order.
  */
 function* listSuperseded(keys: Iterable<Buffer>, height: number): Generator<Buffer> {
   let before: Buffer | undefined;

@@ -1,7 +1,7 @@
 /**
  * Rebuilds the ledger's state at the end of an archive from the archive's records. An archiver that
- * was stopped for a while continues from this state if the snapshots before it were deleted and the
- * blocks after it were not.
+ * was stopped for a while continues from this state if the snapshots before this state were
+ * deleted, and the blocks after this state were not.
  */
 
 import { Replica } from '../../replica/replica.ts';
@@ -17,7 +17,7 @@ import { putDelegations, putPosition } from '../reading/past-state.ts';
 import { AMOUNT } from '../records/account-versions.ts';
 import { CELL } from '../records/position-cells.ts';
 
-/** `later` is a state after the archive's end: addresses have the same rows in both. */
+/** `later` is a state after the archive's end: addresses have the same rows in both states. */
 export function rebuildReplica(archive: Archive, later: StateView): Replica {
   const { head } = archive.range;
   const state = listState(archive, head.height);
@@ -35,7 +35,7 @@ export function rebuildReplica(archive: Archive, later: StateView): Replica {
   return new Replica(state, head);
 }
 
-/** Everything except accounts, delegations and modes. */
+/** Returns a state with everything except accounts, delegations and modes. */
 function listState(archive: Archive, height: number): State {
   const { markets: listed, auction, isPartial, universes } = archive.listingAt(height);
   const marks = new Table(listed.markets.length + 1);
@@ -67,7 +67,7 @@ function putAccounts(archive: Archive, state: State, addressRow: number): void {
     state.accounts.set(account, column.COLLATERAL, Number(amounts[AMOUNT.collateral]));
     state.accounts.set(account, column.ACCOUNT_TIME, Number(amounts[AMOUNT.readTime]));
     for (const start of positions.starts) {
-      // Every position has a leverage, also one that was closed.
+      // Every position, including closed positions, has a leverage.
       if (positions.cells[start + CELL.leverage] === 0) continue;
       putPosition(state, account, positions.cells, start);
     }

@@ -1,6 +1,6 @@
 /**
  * Keeps an archive up to date: adds the ledger's blocks from the end of the archive on, until the
- * signal.
+ * signal is aborted.
  */
 
 import { CHAIN_START } from '../../ledger/hash-chain.ts';
@@ -18,22 +18,23 @@ import { createArchiveOwner, requireArchiveOwner, takeOverArchive } from './arch
 import { Archiver } from './archiver.ts';
 import { rebuildReplica } from './rebuilt-replica.ts';
 
-/** How long a block may wait to be written. */
+/** The maximum time for which a block waits before it is written. */
 const FLUSH_MS = 1_000;
 /**
- * The same limit while the archive catches up, which large batches of blocks show. No question
- * needs these blocks soon, and each flush writes the newest pack of every account that has changed.
+ * The same limit while the archive catches up. Large batches of blocks show that it is catching up.
+ * No question needs these blocks soon, and each flush writes the newest pack of every account that
+ * has changed.
  */
 const CATCH_UP_FLUSH_MS = 10_000;
 const CATCH_UP_BLOCKS = 64;
-/** After blocks of so many bytes, their changes are written at once. */
+/** After blocks with this number of bytes, their changes are written without waiting. */
 const FLUSH_BYTES = 32 << 20;
 /**
  * The same limit for changed accounts. A funding event names an account in 70 bytes, but the pack
  * of the account takes 30 times as many bytes.
  */
 const FLUSH_ACCOUNTS = 20_000;
-/** How often the archive looks for old versions to remove. */
+/** The time between two removals of old versions. */
 const RETENTION_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -45,7 +46,10 @@ export interface UpdateOptions {
   /** Ends at the current head of the ledger instead of following the ledger. */
   readonly isOnce?: boolean;
   warn(message: string): void;
-  /** Called after each write with the last height that is in the archive, and the ledger's. */
+  /**
+   * Called after each write with the last height that is in the archive, and the last height of the
+   * ledger.
+   */
   progress(height: number, head: number): void;
 }
 
@@ -67,7 +71,7 @@ class ArchiveUpdater {
   readonly #owner = createArchiveOwner();
   #flushedMs = performance.now();
   #retainedMs = Number.NEGATIVE_INFINITY;
-  /** The flush that is under way: blocks are applied after it. */
+  /** The flush that is running. No block is applied until it ends. */
   #flushing: Promise<void> | undefined;
 
   constructor(folder: ArchiveFolder, options: UpdateOptions) {
@@ -173,14 +177,17 @@ class ArchiveUpdater {
     return new Archiver({ folder: this.#folder, owner: this.#owner, replica, range });
   }
 
-  /** After such an archive is deleted, these heights cannot be built again. */
+  /** Warns of heights that could not be built again if the archive were deleted. */
   async #warnOfUnreplayable(range: ArchiveRange): Promise<void> {
     const { storage, warn } = this.#options;
     const unreplayable = describeUnreplayable(range, await storage.ledger.base());
     if (unreplayable !== undefined) warn(unreplayable);
   }
 
-  /** Undefined if the blocks and snapshots that lead there were deleted. */
+  /**
+   * Returns a replica at the height; returns undefined if the blocks and snapshots that lead to
+   * this height were deleted.
+   */
   async #restoreAt(height: number): Promise<Replica | undefined> {
     try {
       return await this.#restore(height);
@@ -192,8 +199,9 @@ class ArchiveUpdater {
   }
 
   /**
-   * The state at the archive's end, from the archive itself; undefined if blocks after it were
-   * pruned, or the state does not lead to that of the next snapshot.
+   * Returns a replica at the archive's end, built from the archive itself. Returns undefined if
+   * blocks after the end were pruned, or if replaying these blocks does not lead to the state of
+   * the oldest snapshot.
    */
   async #rebuild(range: ArchiveRange): Promise<Replica | undefined> {
     const { storage, warn } = this.#options;
@@ -236,8 +244,8 @@ class ArchiveUpdater {
   }
 
   /**
-   * The ledger was pruned, and the state at the archive's end cannot be restored: the heights in
-   * between are lost.
+   * Continues the archive with an image. The ledger was pruned, and the state at the archive's end
+   * cannot be restored, so the heights in between are lost.
    */
   #beginAgain(range: ArchiveRange): Promise<Archiver> {
     const { warn } = this.#options;
@@ -256,7 +264,7 @@ class ArchiveUpdater {
     return archiver;
   }
 
-  /** The state of the oldest snapshot that blocks follow. */
+  /** Returns a replica at the oldest snapshot whose next blocks were not pruned. */
   async #restoreOldest(): Promise<Replica> {
     const { storage } = this.#options;
     const base = await storage.ledger.base();
@@ -289,7 +297,7 @@ class IdleFlush {
     return this.#failure.signal;
   }
 
-  /** Throws the error of a flush that failed. */
+  /** Stops flushing. Throws the error of a flush that failed. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#last;

@@ -35,7 +35,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** The number of points in the series of all time. */
 const ALL_TIME_POINTS = 100;
 
-/** Length and step of each period; undefined for all time. */
+/** The length and the step of each period, in milliseconds. For all time, they are undefined. */
 const PERIODS = [
   { name: 'day', perpName: 'perpDay', lengthMs: DAY_MS, stepMs: HOUR_MS / 2 },
   { name: 'week', perpName: 'perpWeek', lengthMs: 7 * DAY_MS, stepMs: 2 * HOUR_MS },
@@ -155,7 +155,10 @@ function* formatPeriod(
   );
 }
 
-/** The volume before a period. A period from the first time on includes the first block. */
+/**
+ * Returns the volume before a period. A period that starts at the first time of the archive
+ * includes the first block.
+ */
 function findVolumeBefore(history: HistoryView, user: Address, from: number): Exact {
   const { first, firstTime } = history.range();
   const height = from <= firstTime ? first - 1 : (history.heightAt(from) ?? first - 1);
@@ -172,8 +175,8 @@ function loadAccounts(past: PastView, user: Address, dexes: readonly number[]): 
 }
 
 /**
- * Undefined as long as a partial ledger does not know the user, because an unknown value is not
- * zero.
+ * Returns undefined as long as a partial ledger does not know the user, because an unknown value is
+ * not zero.
  */
 function sumAccounts(past: PastView, user: Address, dexes: readonly number[]): Sums | undefined {
   const { state } = past;

@@ -1,6 +1,6 @@
 /**
- * `spotMeta`: this exchange has no spot markets. Clients look up the margin token, so it is listed
- * as they expect it: index 0, USDC, with the decimals of USD amounts.
+ * `spotMeta`: this exchange has no spot markets. Clients look up the margin token, so the answer
+ * lists this token as they expect it: index 0, USDC, with the decimals of USD amounts.
  */
 
 import { USD_DECIMALS } from '../../events/fields.ts';

@@ -10,10 +10,10 @@ import { anyText } from '../schema.ts';
 
 const fields = { user: addressField };
 
-/** The mode of an account that was never changed. */
+/** The mode of an account whose mode was never changed. */
 const DEFAULT_MODE = 'default';
 
-/** Undefined if the ledger does not know the mode. */
+/** Returns the mode; returns undefined if the ledger does not know it. */
 function findMode(state: StateView, user: Address): string | undefined {
   const recorded = state.modes.find(state.addresses.find(user));
   return recorded ?? (state.isPartial ? undefined : DEFAULT_MODE);
@@ -31,7 +31,8 @@ export const userAbstraction: StateQuestionType<typeof fields> = {
     question: { type: 'userAbstraction', user: '0xeaa346d93e222853a2229e2fbb584830fa478fd2' },
     answer: DEFAULT_MODE,
   },
-  // A follower reads the mode together with an account that needs it, and so does an archive.
+  // A follower reads the mode together with the account, and an archive loads the mode together
+  // with the account.
   partial: {
     subjects: (state, { user }) =>
       state.modes.find(state.addresses.find(user)) === undefined

@@ -1,6 +1,6 @@
 /**
  * `webData2`: a user's account and the markets of the first dex in one answer, for clients that
- * have no other subscription for accounts. Values that the ledger does not hold are null where
+ * have no other subscription for accounts. Values that the ledger does not have are null where
  * clients allow null, and zero or empty elsewhere.
  */
 
@@ -30,7 +30,7 @@ const fields = { user: addressField };
 /** The answer has one account: the account on the first dex. */
 const FIRST_DEX = '';
 
-/** Vaults, orders, agents and deposits, none of which the ledger holds. */
+/** Members about vaults, orders, agents and deposits, which the ledger does not have. */
 const ABSENT = {
   leadingVaults: [],
   totalVaultEquity: '0.0',

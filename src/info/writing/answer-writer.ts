@@ -1,11 +1,12 @@
 /**
- * Writes an answer's text into one reused buffer. An answer is about a hundred short pieces, most
- * of them amounts; joining strings would allocate each one, and take longer than computing the
- * figures.
+ * Writes an answer's text into one reused buffer. An answer consists of about a hundred short
+ * pieces, most of them amounts. Joining strings would allocate each piece, and take longer than
+ * computing the figures.
  *
- * Fixed pieces are written eight bytes per step, 24 or more. Digits are written three per step,
- * from tables. The next piece overwrites the excess. Only ASCII is written: coins, dexes and
- * amounts are ASCII, and other text is escaped first.
+ * Fixed pieces are written in steps of eight bytes, at least 24 bytes. Digits are written in steps
+ * of three, from tables. The last step may write bytes beyond the end of a piece; the next piece
+ * overwrites these bytes. Only ASCII is written: coins, dexes and amounts are ASCII, and other text
+ * is escaped first.
  *
  * `units` and `address` duplicate `formatUnits` (decimal.ts) and `formatAddress` (address.ts) for
  * speed; test/info/answer-writer.test.ts compares them.
@@ -15,12 +16,17 @@ import type { Address } from '../../exact/address.ts';
 import { type Exact, formatUnits } from '../../exact/decimal.ts';
 
 const BYTES_INITIAL = 1 << 16;
-/** A buffer that grew beyond this is released after the answer. */
+/**
+ * A buffer that has become larger than this number of bytes is released when the writer is cleared.
+ */
 const BYTES_KEPT_MAX = 1 << 22;
 const WORD_BYTES = 8;
-/** Most fixed texts have this many words or fewer: writing so many takes no loop. */
+/**
+ * The number of words that are written without a loop. Most fixed texts have this number of words
+ * or fewer.
+ */
 const WORDS_MIN = 3;
-/** Bytes that a piece may write beyond its end. */
+/** The number of bytes that a piece may write beyond its end. */
 const EXCESS_ROOM = WORDS_MIN * WORD_BYTES;
 /** Texts up to this length are written faster in a loop than by a native call. */
 const LOOPED_MAX = 64;
@@ -34,9 +40,9 @@ const BILLION = 1_000_000_000;
 
 const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
 /**
- * Multiplying by an inverse is several times faster than dividing. Callers add half a unit to the
- * dividend: below QUOTIENT_EXACT_BELOW both rounding errors together are less, so the whole part is
- * exact.
+ * Multiplication by an inverse is several times faster than division. Callers add half a unit to
+ * the dividend. Below QUOTIENT_EXACT_BELOW, both rounding errors together are less than this half
+ * unit, so the whole part of the quotient is exact.
  */
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;
@@ -45,10 +51,13 @@ const QUOTIENT_EXACT_BELOW = 1e15;
  */
 const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
 
-/** A constant piece of text, as 8-byte words, WORDS_MIN or more. */
+/** A constant piece of text, as at least WORDS_MIN words of eight bytes. */
 export interface FixedText {
   readonly length: number;
-  /** Raw bytes as doubles: ASCII never forms a NaN, whose bits a copy might change. */
+  /**
+   * The bytes of the text as doubles. A copy might change the bits of a NaN, but bytes of ASCII are
+   * never a NaN.
+   */
   readonly words: Float64Array;
 }
 
@@ -77,7 +86,7 @@ const HEX_PAIRS = pairsOf(
 
 const GROUPS = Array.from({ length: THOUSAND }, (_, value) => String(value));
 const PADDED_GROUPS = GROUPS.map((text) => text.padStart(3, '0'));
-/** "0" to "999", and the same as "000" to "999". */
+/** LEADING has "0" to "999", and PADDED has "000" to "999". */
 const LEADING = wordsOf(GROUPS);
 const PADDED = wordsOf(PADDED_GROUPS);
 /** The number of digits of a group without leading zeros, and without trailing zeros. */
@@ -141,18 +150,18 @@ export class AnswerWriter {
     this.#length += text.length;
   }
 
-  /** A text of any length, for which nothing was reserved. */
+  /** Writes a text of any length. No bytes need be reserved for it. */
   long(text: string): void {
     this.reserve(text.length);
     this.text(text);
   }
 
-  /** A safe integer of 0 or more. */
+  /** Writes a safe integer of 0 or more. */
   whole(value: number): void {
     this.#length = putWhole(this.#view, this.#length, value);
   }
 
-  /** An amount, as `formatUnits` formats it. */
+  /** Writes an amount as `formatUnits` formats it. */
   units(units: Exact, decimals: number): void {
     if (typeof units === 'number') this.#units(units, decimals);
     else this.text(formatUnits(units, decimals));
@@ -192,14 +201,14 @@ export class AnswerWriter {
     return this.#buffer.subarray(start, end);
   }
 
-  /** Bytes of any length, for which nothing was reserved. */
+  /** Writes bytes of any length. No bytes need be reserved for them. */
   bytes(bytes: Buffer): void {
     this.reserve(bytes.length);
     bytes.copy(this.#buffer, this.#length);
     this.#length += bytes.length;
   }
 
-  /** Moves the bytes from this offset on. */
+  /** Moves the bytes from `start` on to the offset `to`. */
   shift(start: number, to: number): void {
     this.#buffer.copyWithin(to, start, this.#length);
     this.#length += to - start;
@@ -210,13 +219,16 @@ export class AnswerWriter {
     this.#view.setUint8(place, value);
   }
 
-  /** Replaces the buffer, because something still reads the old buffer. */
+  /** Replaces the buffer, because other code still reads the old buffer. */
   detachBuffer(): void {
     this.#use(Buffer.allocUnsafeSlow(this.#bytesInitial + EXCESS_ROOM));
     this.#length = 0;
   }
 
-  /** Copies another writer's contents so that they end at `place`; returns where they start. */
+  /**
+   * Copies another writer's contents so that they end at `place`; returns the offset at which they
+   * start.
+   */
   putBefore(place: number, other: AnswerWriter): number {
     const start = place - other.#length;
     const last = other.#length - WORD_BYTES;
@@ -227,7 +239,7 @@ export class AnswerWriter {
     return start;
   }
 
-  /** An address, as `formatAddress` formats it. */
+  /** Writes an address as `formatAddress` formats it. */
   address({ word0, word1, word2, word3 }: Address): void {
     const view = this.#view;
     let end = this.#length;
@@ -238,7 +250,10 @@ export class AnswerWriter {
     this.#length = putHexWord(view, end, word3);
   }
 
-  /** A decimal given in two parts: the whole number, and the fraction in units of 10^-decimals. */
+  /**
+   * Writes a decimal that is given in two parts: the whole number, and the fraction in units of
+   * 10^-decimals.
+   */
   parts(whole: Exact, fraction: number, decimals: number): void {
     if (typeof whole === 'number') this.whole(whole);
     else this.text(whole.toString());
@@ -262,9 +277,9 @@ function putText(view: DataView, start: number, text: string): void {
   }
 }
 
-// Each of these writes at `start`, and returns the offset after the last byte.
+// Each of these functions writes at `start`, and returns the offset after the last byte.
 
-/** Ten hexadecimal digits, from the first byte to the last. */
+/** Writes the ten hexadecimal digits of a word, the highest digit first. */
 function putHexWord(view: DataView, start: number, word: number): number {
   const high = Math.floor(word / 2 ** 32);
   const low = word | 0;
@@ -284,7 +299,7 @@ function putWhole(view: DataView, start: number, value: number): number {
   return putNineDigits(view, end, (value - above * BILLION) | 0);
 }
 
-/** A number from a thousand to below a billion. */
+/** Writes a number from a thousand to below a billion. */
 function putThousands(view: DataView, start: number, value: number): number {
   const above = (value / THOUSAND) | 0;
   const end = above < THOUSAND ? putLeading(view, start, above) : putMillions(view, start, above);
@@ -317,7 +332,7 @@ function putSixDigits(view: DataView, start: number, value: number): number {
   return start + 6;
 }
 
-/** The decimals without trailing zeros; "0" if all are zeros. */
+/** Writes the decimals without trailing zeros; writes "0" if all of them are zeros. */
 function putFraction(view: DataView, start: number, fraction: number, decimals: number): number {
   if (fraction === 0) {
     view.setUint8(start, ZERO);
@@ -331,7 +346,7 @@ function putFraction(view: DataView, start: number, fraction: number, decimals: 
   return putFraction(view, putSixDigits(view, start, six), rest, further);
 }
 
-/** Six decimals, not all of them zero, without trailing zeros. */
+/** Writes six decimals, not all of them zero, without trailing zeros. */
 function putSixDecimals(view: DataView, start: number, value: number): number {
   const thousands = (value / THOUSAND) | 0;
   const rest = value - thousands * THOUSAND;

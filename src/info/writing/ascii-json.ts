@@ -1,6 +1,6 @@
 /**
- * Escapes non-ASCII characters: answers are written as ASCII. In JSON such characters occur only in
- * strings, where an escape is valid.
+ * Escapes non-ASCII characters, because answers are written as ASCII. In JSON, these characters
+ * occur only in strings, where an escape is valid.
  */
 export function toAscii(json: string): string {
   return json.replaceAll(
