@@ -220,7 +220,7 @@ export type EventOf<T extends EventType> = ReturnType<EventReaders[T]>;
 /** An event of any kind: its type and its fields. */
 export type Event = { [T in EventType]: EventRecord<T> }[EventType];
 
-/** The rest of a long `account` event that was split: further positions of the same account. */
+/** A later part of a long `account` event that was split: more positions of the same account. */
 export interface MorePositions {
   readonly type: 'morePositions';
   readonly fields: EventOf<'account'>;
@@ -231,7 +231,7 @@ export interface EventRecord<T extends EventType> {
   readonly fields: EventOf<T>;
 }
 
-/** An event as it is written in a block; the parser checks it like any other. */
+/** An event as it is written in a block; the parser checks it like any other event. */
 export interface WireEvent {
   readonly type: EventType;
   readonly [field: string]: unknown;

@@ -56,7 +56,7 @@ export function describeValue(value: unknown): string {
   return `${shown}… (${value.length} characters)`;
 }
 
-/** Characters that show nothing, such as a byte order mark, or look like a space. */
+/** Characters that are invisible, such as a byte order mark, or that look like a space. */
 const INVISIBLE = /(?! )[\p{Cc}\p{Cf}\p{Z}]/gu;
 
 /**

@@ -91,7 +91,10 @@ export function parseUnits(text: string, decimals: number): number {
   return isNegative && units !== 0 ? -units : units;
 }
 
-/** The largest amount that a bigint field holds: a signed 64-bit number of its smallest unit. */
+/**
+ * The largest amount that a bigint field can have: the amount is a signed 64-bit number of its
+ * smallest unit.
+ */
 export const BIG_UNITS_MAX = 2n ** 63n - 1n;
 
 /**
@@ -204,7 +207,7 @@ export function maximum(a: Exact, b: Exact): Exact {
   return a >= b ? a : b;
 }
 
-/** Rounds toward negative infinity; the divisor must be above 0. */
+/** Returns the quotient, rounded toward negative infinity. The divisor must be above 0. */
 export function divideFloor(dividend: Exact, divisor: Exact): Exact {
   if (typeof dividend === 'number' && typeof divisor === 'number') {
     return divideFloorNumber(dividend, divisor);

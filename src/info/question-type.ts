@@ -113,7 +113,7 @@ export interface StateQuestionType<F extends FieldTable = FieldTable>
   answer(state: StateView, fields: ParsedFields<F>, upstream?: UpstreamAnswers): string;
   /** Makes the checks that need the state; `answer` makes these checks too. */
   validate?(state: StateView, fields: ParsedFields<F>): void;
-  /** How many times the weight is charged, if that depends on the question. */
+  /** Returns how many times the weight is charged. Absent if the weight is charged once. */
   countWeights?(fields: ParsedFields<F>): number;
   /**
    * Returns the height since which the state's answer has not changed, apart from its time. This

@@ -23,7 +23,7 @@ import { OWN_TYPES, PUSHED_TYPES, QUESTION_TYPES } from './question-types.ts';
 import { RequestError, type RequestErrorCode, wrongValue } from './request-error.ts';
 import { readStateQuestion } from './state-question.ts';
 
-/** Whether the upstream may be asked: --forward is on, and there is an upstream. */
+/** `forwards` is true if the upstream may be asked: --forward is on, and there is an upstream. */
 interface ForwardTerms {
   readonly forwards: boolean;
 }
@@ -34,7 +34,7 @@ type GivenFields = Readonly<Record<string, unknown>>;
 
 /** The types that are answered, by name. */
 interface TypeTable {
-  /** A Map, so that a type such as "constructor" finds nothing. */
+  /** A Map and not an object, so that nothing is found for a type such as "constructor". */
   readonly byType: ReadonlyMap<unknown, QuestionType>;
   /** The end of the error message for any other type. */
   readonly expected: string;

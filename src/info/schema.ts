@@ -29,7 +29,7 @@ export const amount: Schema<string> = { type: 'string', pattern: '^-?[0-9]+\\.[0
 /** An answer of a followed server whose form differs from ours, for example with further fields. */
 export const anythingElse: Schema<never> = {};
 
-/** Like `amount`, but also without decimals, as the upstream writes some amounts. */
+/** An amount with or without decimals: the upstream writes some amounts without decimals. */
 export const decimalText: Schema<string> = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$' };
 
 export const flag: Schema<boolean> = { type: 'boolean' };

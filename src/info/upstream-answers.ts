@@ -46,7 +46,9 @@ export class UpstreamAnswers {
     return this.#answers.size === 0 ? undefined : this.#answers.get(subjectKey(subject));
   }
 
-  /** Why the subject could not be read; undefined if no read of the subject failed. */
+  /**
+   * Returns why the subject could not be read; returns undefined if no read of the subject failed.
+   */
   findFailure(subject: QuestionSubject): RequestError | undefined {
     return this.#failures.size === 0 ? undefined : this.#failures.get(subjectKey(subject));
   }
@@ -84,7 +86,7 @@ function refuseUnknown(state: StateView, subject: QuestionSubject): RequestError
   return new RequestError('not_ready', describeUnknown(state, subject), 'user');
 }
 
-/** Why there is no answer about an unknown subject. */
+/** Says why there is no answer about an unknown subject. */
 function describeUnknown(state: StateView, subject: QuestionSubject): string {
   const what = describeSubject(state, subject);
   return `this ledger does not hold ${what}: it is partial, and no event has named it`;

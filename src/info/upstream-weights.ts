@@ -6,7 +6,7 @@
 import { QUESTION_TYPES } from './question-types.ts';
 import { ORDINARY, type UpstreamCost } from './upstream-cost.ts';
 
-/** A Map, so that a type such as "constructor" finds nothing. */
+/** A Map and not an object, so that nothing is found for a type such as "constructor". */
 const PUBLIC_COSTS: ReadonlyMap<string, UpstreamCost> = new Map(
   QUESTION_TYPES.map(({ type, upstreamCost = ORDINARY }) => [type, upstreamCost]),
 );

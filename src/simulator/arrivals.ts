@@ -9,8 +9,8 @@ const ARRIVAL_CHANCE = 0.25;
 const FURTHER_DEX_CHANCE = 0.05;
 
 /**
- * Makers deposit money if their equity falls below this amount, or below a share of their
- * positions.
+ * Makers deposit money if their equity falls below this amount, or below a share of the value of
+ * their positions.
  */
 const MAKER_EQUITY_MIN = 250_000 * USD;
 const MAKER_EXPOSURE_MAX = 6;

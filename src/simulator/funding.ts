@@ -1,6 +1,6 @@
 /**
  * Funding: once an hour, every position pays or receives at the market's rate. A round is spread
- * over blocks, with a bounded number of users in each.
+ * over blocks, with a limited number of users in each block.
  */
 
 import { FIRST_ACCOUNT } from '../state/addresses.ts';

@@ -1,6 +1,6 @@
 /**
- * Liquidations: each block checks a bounded number of users in turn. Positions below their
- * maintenance margin are closed against the market makers.
+ * Liquidations: each block checks a limited number of users, and the next block continues with the
+ * next users. Positions below their maintenance margin are closed against the market makers.
  */
 
 import { FIRST_ACCOUNT } from '../state/addresses.ts';

@@ -1,4 +1,7 @@
-/** The further dexes of the simulated exchange, and all markets in the order of their listing. */
+/**
+ * The dexes of the simulated exchange after the first dex, and all markets in the order of their
+ * listing.
+ */
 
 import type { WireEvent } from '../events/event.ts';
 import { USD_DECIMALS } from '../events/fields.ts';

@@ -1,6 +1,6 @@
 /**
  * Mark prices: a random walk that drifts back to the price of the listing and never leaves a band
- * around it. Part of every step is common to all markets, as it is on a real exchange.
+ * around this price. A part of every step is common to all markets, as on a real exchange.
  */
 
 import { formatUnits, parseUnits, powerOfTen } from '../exact/decimal.ts';

@@ -21,8 +21,8 @@ const GROW_CHANCE = 0.3;
 const SHRINK_CHANCE = 0.4;
 const FLIP_CHANCE = 0.3;
 /**
- * The probability to set the leverage of a coin that was traded before. For a new coin, the
- * leverage is always set.
+ * The probability that a user sets the leverage of a coin that the user traded before. For a new
+ * coin, the leverage is always set.
  */
 const CHOOSE_LEVERAGE_CHANCE = 0.5;
 /** The probability that a new position reduces the makers' inventory. */

@@ -2,7 +2,7 @@
  * Every user and validator address in the ledger, in order of first appearance, with a hash index
  * from address to row. The index is rebuilt from the rows and never stored.
  *
- * An index that is half full is replaced by a larger one, which is built in steps: each address
+ * An index that is half full is replaced by a larger index, which is built in steps: each address
  * that is added puts a few rows into the larger index. Until that index has all rows, look-ups use
  * the old index.
  */

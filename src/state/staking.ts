@@ -13,7 +13,7 @@ import { noteDelegationsChange } from './changed-at.ts';
 import { noteDelegations, noteDelegationsRead } from './partial-ledger.ts';
 import type { State, StateView } from './state.ts';
 
-/** The columns of a delegation row. The amount is 64 bits wide: two cells of 32. */
+/** The columns of a delegation row. The amount is 64 bits wide: two cells of 32 bits. */
 export const VALIDATOR = 0;
 const AMOUNT_HIGH = 1;
 const AMOUNT_LOW = 2;

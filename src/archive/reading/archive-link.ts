@@ -7,8 +7,8 @@ import { type Archive, openArchive } from './archive.ts';
 import { ArchivedHistory } from './archived-history.ts';
 
 /**
- * How often the worker looks for an archive that does not exist yet or was replaced, and compares a
- * new end with the ledger.
+ * The time between two looks. A look finds an archive that did not exist before or was replaced,
+ * and compares a new end of the archive with the ledger.
  */
 const LOOK_MS = 1_000;
 /** The failure until the first comparison: at the start, the ledger may not be reachable yet. */

@@ -285,7 +285,7 @@ export class Archive {
   }
 
   /**
-   * False if the archive's file was removed or replaced. The open file does not grow any more then.
+   * False if the archive's file was removed or replaced. The open file then does not grow any more.
    */
   isInPlace(): boolean {
     return this.#folder.isInPlace();

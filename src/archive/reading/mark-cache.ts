@@ -17,9 +17,11 @@ const COLUMNS_KEPT_MAX = 16_384;
 const MARKETS_INITIAL = 8;
 /** The market has no column: no mark of it was needed yet. */
 const NO_COLUMN = -1;
-/** The market has no column: its first mark was read alone. */
+/** The market has no column: a single mark was read. */
 const ASKED_ONCE = -2;
-/** Maximum number of cached spans. A span of which only single marks were read has no columns. */
+/**
+ * The maximum number of cached spans. A span of which only single marks were read has no columns.
+ */
 const SPANS_KEPT_MAX = 2048;
 
 /** The marks of some markets in a span: a row for each height, a column for each market. */

@@ -27,7 +27,9 @@ interface LoadedAccount {
   /** Reads the pack that contains the version at `foundAt`; undefined if there was no account. */
   reader: VersionReader | undefined;
   foundAt: number;
-  /** The end of the archive when the pack was read. The pack may lack later versions. */
+  /**
+   * The last height of the archive when the pack was read. The pack may not have later versions.
+   */
   knownUntil: number;
   /** The first height of the pack that `reader` reads. */
   packStart: number;

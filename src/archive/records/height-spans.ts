@@ -49,9 +49,11 @@ export function lastPlace(times: Float64Array, time: number): number {
 }
 
 /**
- * A market's marks in a span: the mark before the span, and each change with its place. Record:
- * width of a difference in bytes (u8), count of changes (u16), first mark (f64), the places (u8
- * each), the marks as differences from the first one (2, 4 or 8 bytes each).
+ * A market's marks in a span: the mark before the span, and each change with its place.
+ *
+ * The record contains: the width of a difference in bytes (u8), the number of changes (u16), the
+ * first mark (f64), the places (u8 each), and the marks as differences from the first mark (2 or 4
+ * bytes each). If a difference takes more than 4 bytes, the marks themselves follow (f64 each).
  */
 export class MarkSpan {
   readonly first: number;
@@ -125,7 +127,9 @@ export function unpackMark(record: Buffer, key: Buffer, what: string, place: num
 }
 
 const HEAD_BYTES = 11;
-/** If a difference takes more than four bytes, the marks themselves are stored. */
+/**
+ * The width, in bytes, if a difference takes more than four bytes: the marks themselves are stored.
+ */
 const WIDE = 8;
 
 function widthOf(differences: readonly number[]): number {

@@ -1,6 +1,7 @@
 /**
- * Dexes, markets, the own margin tiers of positions, and the auction change seldom. The archive
- * stores their changes as JSON, and a reader loads all changes into memory.
+ * Dexes, markets, the margin tiers of single positions, the modes of accounts, the auction, and the
+ * lists of another server change seldom. The archive stores their changes as JSON, and a reader
+ * loads all changes into memory.
  */
 
 import { formatAddress } from '../../exact/address.ts';

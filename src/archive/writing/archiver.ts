@@ -38,8 +38,8 @@ import { OpenPack } from './open-pack.ts';
 import { findRemovals } from './outdated-records.ts';
 
 /**
- * Maximum number of packs that stay in memory after a flush, so that the packs of busy accounts are
- * not read back.
+ * The maximum number of packs that stay in memory after a flush, so that the packs of busy accounts
+ * need not be read again.
  */
 const PACKS_KEPT_MAX = 20_000;
 /** The image of a large ledger is written in transactions of this many addresses. */

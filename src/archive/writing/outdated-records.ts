@@ -1,6 +1,6 @@
 /**
- * Finds the outdated records of an archive: those that are only needed for heights before a given
- * height.
+ * Finds the outdated records of an archive: the records that are needed only for heights before a
+ * given height.
  */
 
 import {

@@ -95,7 +95,7 @@ export function writeAllDexes(out: AnswerWriter, sources: AccountSources, user: 
   out.fixed(LIST_END);
 }
 
-/** Writes the exchange's own answer about an account; returns false if there is no such answer. */
+/** Writes the exchange's own answer about an account; returns false if there is none. */
 export function writeUpstreamAnswer(
   out: AnswerWriter,
   { upstream }: AccountSources,

@@ -37,8 +37,8 @@ function isListed({ universes }: StateView, dex: string): boolean {
 }
 
 /**
- * The indexes of the dexes in the order of the followed server's list, or in our order without such
- * a list.
+ * The indexes of the dexes in the order of the followed server's list; if there is no list, in our
+ * order.
  */
 export function listedDexes({ markets, universes }: StateView): number[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];

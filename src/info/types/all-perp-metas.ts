@@ -9,8 +9,8 @@ import { listOf } from '../schema.ts';
 import { metaExample, metaSchema } from './meta.ts';
 
 /**
- * The index of the dex at each place of the answer to perpDexs; undefined if the ledger lacks the
- * dex.
+ * The index of the dex at each place of the answer to perpDexs; undefined if the ledger does not
+ * have the dex.
  */
 function listPlaces({ markets, universes }: StateView): (number | undefined)[] {
   if (universes.dexes === undefined) return [...markets.dexes.keys()];

@@ -125,7 +125,7 @@ export const batchClearinghouseStates: StateQuestionType<typeof batchFields> = {
     let changedAt = 0;
     for (const { address } of users) {
       if (address === undefined) continue;
-      // The answer lists unknown users, and no row says since which height a user is unknown.
+      // The answer lists unknown users, and no row has the height since which a user is unknown.
       if (state.isPartial && !areAccountsKnown(state, address, dexIndex)) return state.height;
       changedAt = Math.max(changedAt, accountsChangedAt(state, address, dexIndex));
     }

@@ -136,7 +136,7 @@ class LiquidationWalk {
    * the block.
    */
   findAt({ height, positions }: Reduction): Row[] {
-    // The archive may lack the block before.
+    // The archive may not have the block before.
     if (!this.#history.holds(height - 1)) return [];
     const past = this.#moveTo(height - 1);
     const before = findLiquidatable(past, this.#subject);

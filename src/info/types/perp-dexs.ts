@@ -1,4 +1,4 @@
-/** `perpDexs`: the perp dexes. Details that the ledger does not hold are null, zero or empty. */
+/** `perpDexs`: the perp dexes. Details that the ledger does not have are null, zero or empty. */
 
 import type { Dex } from '../../state/markets/markets.ts';
 import { ADDRESS_SCHEMA } from '../fields/address-field.ts';
@@ -10,7 +10,7 @@ import { toAscii } from '../writing/ascii-json.ts';
 /** ISO 8601, without a zone, as clients of this field expect it. */
 const NEVER = '1970-01-01T00:00:00';
 
-/** Fields that clients expect, and that the ledger does not hold. */
+/** Fields that clients expect, but that the ledger does not have. */
 const DEX_DETAILS = {
   oracleUpdater: null,
   feeRecipient: null,

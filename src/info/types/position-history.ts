@@ -74,7 +74,7 @@ export const positionHistory: ArchiveQuestionType<typeof fields> = {
     const range = readTimeRange(history, { from, to });
     const { last, lastTime } = history.range();
     const heights = heightsOf(history, range);
-    // If the range has no block, the coin is looked up at the last height.
+    // If the range contains no block, the coin is looked up at the last height.
     const end = heights.to < heights.from ? last : heights.to;
     const { market, index } = findMarketAt(history, end, coin);
     const rows: Row[] = [];

@@ -47,7 +47,8 @@ const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** e
 const INVERSES = POWERS_OF_TEN.map((power) => 1 / power);
 const QUOTIENT_EXACT_BELOW = 1e15;
 /**
- * For each number of decimals: below this value, the quotient is exact and has at most nine digits.
+ * The limit for each number of decimals. Below this limit, the quotient is exact and has at most
+ * nine digits.
  */
 const QUICK_BELOW = POWERS_OF_TEN.map((power) => Math.min(QUOTIENT_EXACT_BELOW, power * BILLION));
 

@@ -39,7 +39,7 @@ export interface PositionFigures {
   readonly value: Exact;
   readonly unrealizedPnl: Exact;
   readonly marginUsed: Exact;
-  /** Rounded down. */
+  /** The maintenance margin is rounded down. */
   readonly maintenanceMargin: Exact;
   readonly maxLeverage: number;
   readonly fundingAllTime: number;

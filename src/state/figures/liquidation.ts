@@ -1,4 +1,4 @@
-/** When a position may be liquidated, and at which price. */
+/** Says whether a position may be liquidated, and at which price. */
 
 import { add, type Exact, subtract } from '../../exact/decimal.ts';
 import { priceAtMaintenance } from '../markets/margin-formulas.ts';

@@ -47,7 +47,7 @@ const FIRST_DEX: Dex = { name: '', fullName: '', deployer: undefined };
 /** A position packs its market's index into 20 bits. */
 const MARKET_COUNT_MAX = 2 ** 20;
 
-/** The columns of a mark's row; a market's row is its index plus one. */
+/** The columns of the table of mark prices. The row of a market is its index plus one. */
 export const MARK_PRICE = 0;
 /** The heights of the last change of the mark price, and of the market's terms. */
 export const MARK_CHANGED_AT = 1;
@@ -252,7 +252,9 @@ export class MarketBook {
     this.#setMark({ field: 'markPx', index, text: event.markPx }, height);
   }
 
-  /** Adds the market, or replaces the terms of an existing one; returns its index. */
+  /**
+   * Adds the market, or replaces the terms of an existing market; returns the index of the market.
+   */
   #putMarket(terms: MarketTerms, height: number): number {
     const index = this.#indexByCoin.get(terms.coin);
     if (index !== undefined) {

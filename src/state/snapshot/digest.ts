@@ -2,8 +2,8 @@
  * The bytes that `stateDigest` hashes: the logical state, in an order that depends only on the
  * ledger. Links between rows, free rows, indexes and spare capacity are not included.
  *
- * Layout: all numbers are little-endian doubles (f64); a text is its length (f64) and its UTF-16 code
- * units (f64 each).
+ * Layout: all numbers are little-endian doubles (f64); a text is its length (f64) and its UTF-16
+ * code units (f64 each).
  *
  *   height, time, partial (0 or 1)
  *   dex count, then each dex: name, full name, deployer ("" for none)

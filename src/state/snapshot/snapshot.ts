@@ -53,24 +53,24 @@ function tablesIn({ format }: SnapshotDescription): readonly TableName[] {
   return format < MODES_FORMAT ? TABLE_NAMES.filter((name) => name !== 'modes') : TABLE_NAMES;
 }
 
-/** Gas as decimal text of its smallest unit, since JSON has no bigint. */
+/** An auction as JSON. Gas is decimal text of its smallest unit, because JSON has no bigint. */
 export type DescribedAuction = Record<keyof Auction, number | string | null> | 'none' | null;
 
 export interface SnapshotDescription {
   format: number;
-  /** Since format 3. */
+  /** Present since format 3. */
   ledgerId?: string;
   height: number;
   time: number;
   dexes: { name: string; fullName: string; deployer: string | null }[];
   markets: MarketTerms[];
-  /** Since format 4. */
+  /** Present since format 4. */
   tierTables?: TierTerms[][];
   auction: DescribedAuction;
-  /** Since format 3. */
+  /** Present since format 3. */
   auctionChangedAt?: number;
   isPartial: boolean;
-  /** Since format 4. */
+  /** Present since format 4. */
   universes?: DescribedUniverses;
   /** The table `modes` is present since format 4. */
   rowCounts: Record<TableName, number>;
