@@ -14,6 +14,14 @@ interface Range {
   readonly count: number;
 }
 
+/** A file that V8 writes when a process ends. */
+interface Report {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly { readonly ranges: readonly Range[] }[];
+  }[];
+}
+
 /** What one process has counted of one file. */
 type Counted = readonly Range[];
 
@@ -83,14 +91,23 @@ function linesOf(file: string, branches: readonly Branch[]): number[] {
   return branches.map(({ start }) => text.slice(0, start).split('\n').length).sort((a, b) => a - b);
 }
 
+/** What one process has counted, by file; nothing if the process was killed while it wrote the report. */
+function readReport(file: string): Report['result'] {
+  const text = readFileSync(file, 'utf8');
+  try {
+    return (JSON.parse(text) as Report).result;
+  } catch {
+    return [];
+  }
+}
+
 function readCounted(place: string): Map<string, Counted[]> {
   const files = new Map<string, Counted[]>();
   for (const name of readdirSync(place)) {
-    const { result } = JSON.parse(readFileSync(path.join(place, name), 'utf8'));
-    for (const { url, functions } of result) {
+    for (const { url, functions } of readReport(path.join(place, name))) {
       const [, file, folder] = COMPILED.exec(url) ?? [];
       if (file === undefined || !FOLDERS.includes(folder)) continue;
-      const ranges = functions.flatMap((each: { ranges: Range[] }) => each.ranges);
+      const ranges = functions.flatMap((each) => each.ranges);
       files.set(file, [...(files.get(file) ?? []), ranges]);
     }
   }
