@@ -17,16 +17,16 @@ export function nextBlock(previous: ChainPoint, line: Buffer): StoredBlock {
   return { height: previous.height + 1, hash: chainHash(previous.hash, line), line };
 }
 
-/** Checks height and hash of the block after `previous`. */
+/** Throws if the height or the hash of a block does not follow from `previous`. */
 export function checkLink(previous: ChainPoint, block: StoredBlock): void {
   checkHeight(previous, block);
   checkHash(block, chainHash(previous.hash, block.line));
 }
 
-/** Bytes hashed between two yields. */
+/** The number of bytes that are hashed between two yields. */
 const HASHED_BYTES = 1 << 17;
 
-/** `checkLink` in pieces, so that the caller can pause. */
+/** Does the same as `checkLink` in pieces, so that the caller can pause. */
 export function* checkLinkInPieces(
   previous: ChainPoint,
   block: StoredBlock,

@@ -17,45 +17,53 @@ export interface StoredBlock extends ChainPoint {
 export interface Ledger {
   /** The point before the oldest stored block: the chain's start unless blocks were pruned. */
   base(): Promise<ChainPoint>;
-  /** The newest block, or the base if there is none. */
+  /** Returns the newest block, or the base if there is no block. */
   head(): Promise<ChainPoint>;
-  /** The head's height, without reading the block; may be cached for a moment. */
+  /** Returns the head's height without reading the block; the height may be cached for a moment. */
   height(): Promise<number>;
-  /** The point at a height between base and head; undefined outside. */
+  /**
+   * Returns the point at a height from the base to the head; returns undefined outside of this
+   * range.
+   */
   point(height: number): Promise<ChainPoint | undefined>;
   /**
-   * The blocks after a height, in order and in batches, up to `to` or the head at the time of the call.
-   * Missing blocks are skipped, never awaited: reading from below the base starts at the base, and the
-   * caller finds the gap when it checks the chain.
+   * Reads the blocks after a height, in order and in batches, up to `to` or the head at the time of
+   * the call. Missing blocks are skipped, never awaited: a read from below the base starts at the
+   * base, and the caller finds the gap when it checks the chain.
    */
   read(after: number, to?: number): AsyncIterable<readonly StoredBlock[]>;
-  /** The blocks after a height, then each new one as it comes, until the signal. */
+  /** Reads the blocks after a height, then each new block, until the signal aborts. */
   follow(after: number, signal: AbortSignal): AsyncIterable<readonly StoredBlock[]>;
-  /** Idempotent. */
+  /** Closes the ledger. It may be called more than once. */
   close(): Promise<void>;
 }
 
-/** The writer of a ledger. Opening a second one is refused while the first is open. */
+/** The writer of a ledger. Opening a second writer is refused while the first writer is open. */
 export interface LedgerWriter extends Ledger {
   /**
-   * Appends the next blocks; resolves when they are durable. Calls must not overlap. Blocks with wrong
-   * heights are refused as a whole. If it fails, an embedded ledger has stored none of the blocks, or
-   * all if only the flush failed, and one on JetStream possibly the first few: read the head before the
-   * next append.
+   * Appends the next blocks; resolves when they are durable. Calls must not overlap. If a height is
+   * wrong, all blocks are refused. After a failure, an embedded ledger has stored none of the
+   * blocks, or all of them if only the flush failed; a ledger on JetStream may have stored the
+   * first few blocks. So read the head before the next append.
    */
   append(blocks: readonly StoredBlock[]): Promise<void>;
-  /** Drops the blocks up to a height, which becomes the base. */
+  /** Drops the blocks up to a height. This height becomes the base. */
   prune(height: number): Promise<void>;
   /** Sets the base of an empty ledger: its first block comes after this point. */
   startAt(base: ChainPoint): Promise<void>;
 }
 
 /**
- * missing: the ledger, or a part of it, does not exist. busy: another writer has it open. conflict:
- * another writer wrote to it. corrupt: stored bytes were changed, or do not chain. unavailable: its
- * servers cannot be reached; a retry may help. limit: a block or a setting exceeds what it supports.
- * unwritable: its disk is full or read-only; stored blocks can still be read. newer: a newer perpinfo
- * wrote it.
+ * The reasons for which a ledger fails:
+ *
+ *   missing: the ledger, or a part of it, does not exist
+ *   busy: another writer has the ledger open
+ *   conflict: another writer wrote to the ledger
+ *   corrupt: stored bytes were changed, or the blocks do not form a chain
+ *   unavailable: the servers of the ledger cannot be reached; a retry may help
+ *   limit: a block or a setting exceeds what the ledger supports
+ *   unwritable: the disk is full or read-only; stored blocks can still be read
+ *   newer: a newer perpinfo wrote the ledger
  */
 export type LedgerFault =
   | 'missing'

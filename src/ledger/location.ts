@@ -9,7 +9,10 @@ import type { StorageSettings } from './settings.ts';
  */
 const SHORT_WAIT_MS = 5_000;
 
-/** Undefined if the ledger is in a folder. `waiting` is called while NATS cannot be reached. */
+/**
+ * Returns the options for NATS; returns undefined if the ledger is in a folder. `waiting` is called
+ * while NATS cannot be reached.
+ */
 export function natsOptionsOf(
   settings: Omit<StorageSettings, 'data'>,
   waiting?: (message: string) => void,

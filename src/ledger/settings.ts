@@ -17,7 +17,7 @@ const LEDGER = {
   help: `ledger on NATS JetStream, ${NATS_ADDRESS_EXPECTED}, or tls:// (default: the folder)`,
 } as const satisfies Declaration;
 
-/** Choose where a ledger and its keys are: in a folder, or on NATS. */
+/** The settings that choose where a ledger and its keys are: in a folder, or on NATS. */
 export const STORAGE_SETTINGS = {
   data: {
     group: 'Most used',
@@ -61,8 +61,9 @@ export const LEDGER_WRITER_SETTINGS = {
 } as const satisfies Declarations;
 
 /**
- * Services wait longer than commands, because nobody watches them. NATS servers that were started at the
- * same time are ready sooner. After that time, a service manager starts the process again.
+ * The time for which services wait for NATS. Services wait longer than commands, because nobody
+ * watches them. NATS servers that were started together with the service are ready within this
+ * time. After this time, a service manager starts the process again.
  */
 export const SERVICE_WAIT = { natsWaitMs: 60_000 };
 

@@ -10,13 +10,16 @@ interface DriverError extends Error {
   readonly commitError?: Promise<never>;
 }
 
-/** Unwraps the reason of a driver's error from its promise. */
+/**
+ * Returns the reason of a failed commit, if the driver's error has one; otherwise returns the
+ * error.
+ */
 export async function findReason(error: unknown): Promise<Error> {
   const { commitError } = error as DriverError;
   return commitError === undefined ? (error as Error) : commitError.catch((reason) => reason);
 }
 
-/** Codes for a read-only disk or missing permissions, of Node and of the driver. */
+/** The codes that Node and the driver report for a read-only disk or for missing permissions. */
 const REFUSALS: readonly unknown[] = [
   ...['EROFS', 'EACCES', 'EPERM'],
   ...[constants.errno.EROFS, constants.errno.EACCES, constants.errno.EPERM],
@@ -25,20 +28,23 @@ const REFUSALS: readonly unknown[] = [
 const { ENOSPC, EDQUOT, EINVAL } = constants.errno;
 const NO_SPACE: readonly unknown[] = ['ENOSPC', 'EDQUOT', ENOSPC, EDQUOT];
 
-/** True if the process cannot write there, because it lacks the permission or the disk is full. */
+/**
+ * True if the error says that the process cannot write: the permission is missing, or the disk is
+ * read-only or full.
+ */
 export function isUnwritable(error: unknown): boolean {
   const { code } = error as DriverError;
   return REFUSALS.includes(code) || NO_SPACE.includes(code);
 }
 
-/** True if a lock that processes share was invalidated. */
+/** True if the error says that a lock shared between processes was destroyed. */
 export function isInvalidLock(error: unknown): boolean {
   return (error as DriverError).code === EINVAL;
 }
 
 /**
- * "No space left on device; 0 bytes are free in ./data". The second part is left out if it is not
- * known.
+ * Describes why the disk refused an operation, such as "No space left on device; 0 bytes are free
+ * in ./data". The free space is left out if it is unknown, or if it is not the reason.
  */
 export function describeDiskFailure(
   reason: Error,
@@ -46,17 +52,20 @@ export function describeDiskFailure(
   { readOnly = false } = {},
 ): string {
   if (REFUSALS.includes((reason as DriverError).code)) {
-    // The failure has another reason than free space.
+    // The reason is a read-only disk or a missing permission, so the free space is left out.
     const what = reason.message.replace(/: Attempting to setup locks$/, '');
     return `${folder} cannot be ${readOnly ? 'read' : 'written to'}: ${what}`;
   }
-  // LMDB reports a partial write as an input/output error: the free space shows the actual cause.
+  // LMDB reports a partial write as an input/output error. The free space shows the actual cause.
   const what = reason.message.replace(/\.$/, '');
   const free = readFreeBytes(folder);
   return free === undefined ? what : `${what}; ${free} bytes are free in ${folder}`;
 }
 
-/** Free bytes on the folder's disk; undefined if the system does not report them. */
+/**
+ * Returns the free bytes on the folder's disk; returns undefined if the system does not report
+ * them.
+ */
 export function readFreeBytes(folder: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(folder);

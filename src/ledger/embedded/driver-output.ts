@@ -1,7 +1,8 @@
 /**
- * Suppresses what LMDB's driver prints. It prints a failed commit, with its stack, and then rejects. We
- * report the rejection, so the user would read the failure twice. The driver has no option for this, so
- * console.error is replaced (docs/internals/private-hooks.md); all other output passes.
+ * Suppresses the output of LMDB's driver. When a commit fails, the driver prints the error with its
+ * stack, and then rejects the promise. perpinfo reports the rejection, so the user would see the
+ * failure twice. The driver has no option for this, so console.error is replaced
+ * (docs/internals/private-hooks.md). All other output is still printed.
  */
 
 let isMuted = false;
@@ -16,7 +17,7 @@ export function muteDriver(): void {
   };
 }
 
-/** Errors of the driver have numeric codes: those of Node are text. */
+/** Errors of the driver have numeric codes; the codes of Node's errors are text. */
 function isDriverError(value: unknown): boolean {
   return value instanceof Error && typeof (value as { code?: unknown }).code === 'number';
 }

@@ -1,8 +1,11 @@
-/** Writes files whole and durably. */
+/** Writes all bytes of a file, and makes the files of a folder durable. */
 
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Loops: on a nearly full disk a write is partial, and only the next one fails. */
+/**
+ * Writes all bytes, in a loop: on a nearly full disk a write is partial, and only the next write
+ * fails.
+ */
 export async function writeAll(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const rest = bytes.length - written;
@@ -11,7 +14,7 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, offset: numb
   }
 }
 
-/** Makes new and renamed files of a folder durable. */
+/** Syncs a folder, so that new and renamed files in it survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -10,7 +10,7 @@ import { ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 /** A batch ends after this many blocks, or with the block that reaches this many bytes. */
 const READ_BATCH_BLOCKS = 256;
 const READ_BATCH_BYTES = 1 << 20;
-/** A reader that follows checks this often that its file has not been replaced. */
+/** A reader that follows the ledger checks at this interval that its file was not replaced. */
 const FOLLOW_CHECK_MS = 1_000;
 
 export class EmbeddedLedger implements Ledger {
@@ -112,7 +112,10 @@ export class EmbeddedLedger implements Ledger {
     return head;
   }
 
-  /** No later block links to the newest one, so only the guard reveals that the last are missing. */
+  /**
+   * Throws if the newest blocks are missing. The hash chain does not show this, because no later
+   * block links to them; the guard shows it.
+   */
   #checkIsWhole(headHeight: number): void {
     const written = (this.store.readGuard() ?? 1) - 1;
     if (headHeight === written) return;

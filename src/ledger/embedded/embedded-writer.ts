@@ -20,13 +20,19 @@ import type { LedgerChanges, LedgerStore } from './ledger-store.ts';
 import { createOpeningError } from './lmdb-environment.ts';
 import { LEDGER_LABEL, ledgerFolder, openLmdbLedgerStore } from './lmdb-ledger-store.ts';
 
-/** Blocks dropped per transaction: a prune yields to the event loop after each. */
+/**
+ * The number of blocks that a prune drops per transaction. The prune yields to the event loop after
+ * each transaction.
+ */
 const PRUNE_BATCH_BLOCKS = 2048;
-/** Upper bound for the B+ tree pages that a batch rewrites, in addition to its blocks. */
+/** Upper bound for the B+ tree pages that a batch rewrites, in bytes, in addition to its blocks. */
 const TREE_BYTES = 65_536;
 const PAGE_BYTES = 4096;
 
-/** Upper bound for a batch on the disk: LMDB stores each long value in its own pages. */
+/**
+ * Returns an upper bound for the bytes that a batch takes on the disk: LMDB stores each long value
+ * in separate pages.
+ */
 function estimateBytes(blocks: readonly StoredBlock[]): number {
   return blocks.reduce((sum, { line }) => {
     const pages = Math.ceil((line.length + HASH_BYTES + PAGE_BYTES / 2) / PAGE_BYTES);
@@ -43,22 +49,28 @@ function ownerPlace(store: LedgerStore, changes: LedgerChanges): EntryPlace {
   };
 }
 
-/** A ledger that gets the blocks of a backup. */
+/** The writer of a ledger to which a backup is restored. */
 export interface RestoringWriter extends LedgerWriter {
-  /** Until the end of the restore no other process can open the ledger, not even after a crash. */
+  /**
+   * Marks the ledger as incomplete. Until `endRestore`, only a restore can open the ledger, even
+   * after a crash.
+   */
   startRestore(): Promise<void>;
   endRestore(): Promise<void>;
 }
 
-/** @internal Exported for the simulator of faults, which gives it another store. */
+/** @internal Exported for the fault simulator, which gives it another store. */
 export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWriter {
   #headHeight = 0;
   #isClosed = false;
-  /** False while a batch is being written, and forever after a failed one. */
+  /** False while a batch is being written, and always after a failed write. */
   #isFlushed = true;
   readonly #owner = new OwnerEntry(describeProcess());
 
-  /** Takes the ledger in one transaction, so that of two concurrent writers exactly one succeeds. */
+  /**
+   * Registers this process as the writer, in one transaction: of two concurrent writers exactly one
+   * succeeds.
+   */
   async register(): Promise<void> {
     const { store } = this;
     const owner = await store.transact((changes) => {
@@ -87,7 +99,7 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     } catch (error) {
       throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
     }
-    // If the file was moved away meanwhile, the blocks are not in this ledger.
+    // If the file was moved away during the write, the blocks are not in this ledger.
     this.store.checkInPlace();
     this.#headHeight += blocks.length;
   }
@@ -97,7 +109,7 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     this.#isFlushed = false;
     const records = blocks.map(encodeRecord);
     const isCommitted = await this.store.append(records, { from: next, to: next + blocks.length });
-    // A commit is visible before it is durable: only a flushed one survives a power cut.
+    // A commit is visible before it is durable: only a flushed commit survives a power cut.
     await this.store.flush();
     this.#isFlushed = true;
     if (isCommitted) return;
@@ -120,8 +132,8 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
     try {
-      // The base is written first: blocks below the base count as dropped, so a crash after this is
-      // harmless.
+      // The base is written first: blocks below the base count as dropped, so a crash after this
+      // transaction is harmless.
       if (height > this.basePoint().height) {
         await store.transact((changes) => changes.putMeta(META_BASE, encodePoint(point)));
       }
@@ -175,32 +187,38 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#unregister();
-    // After a failed commit the driver would wait forever for a flush.
+    // After a failed commit, the driver's close would wait forever for a flush.
     if (this.#isFlushed) await super.close();
   }
 
-  /** A failure is ignored: the next writer checks whether this process has ended. */
+  /**
+   * Removes the entry that names this process as the writer. A failure is ignored, because the next
+   * writer checks whether this process has ended.
+   */
   async #unregister(): Promise<void> {
     const { store } = this;
     try {
       store.requireSpace(TREE_BYTES / 2);
       await store.transact((changes) => this.#owner.release(ownerPlace(store, changes)));
     } catch {
-      // On a full disk the removal fails too.
+      // On a full disk, the entry cannot be removed.
     }
   }
 }
 
 /**
- * Opens the ledger in a data directory for writing, and creates it if there is none. A process that
- * also reads it must open the writer first: LMDB has one environment per process, which keeps the mode
- * that it was first opened in.
+ * Opens the ledger in a data directory for writing, and creates the ledger if there is none. A
+ * process that also reads the ledger must open the writer first: LMDB has one environment per
+ * process, and the first opening decides whether that environment can write.
  */
 export function openEmbeddedLedgerWriter(dataDirectory: string): Promise<LedgerWriter> {
   return openWriter(dataDirectory, checkIsRestored);
 }
 
-/** Does the same, also if an earlier restore was interrupted. */
+/**
+ * Does the same as `openEmbeddedLedgerWriter`, but also opens a ledger whose restore was
+ * interrupted.
+ */
 export function openRestoringWriter(dataDirectory: string): Promise<RestoringWriter> {
   return openWriter(dataDirectory, () => undefined);
 }

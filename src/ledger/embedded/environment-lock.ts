@@ -1,13 +1,14 @@
 /**
- * A mutex between processes: one at a time may open an LMDB environment or commit to it. Unlike the
- * ownership of a ledger, it is locked for moments only.
+ * A mutex between processes: one process at a time may open an LMDB environment or commit to it.
+ * Unlike the ownership of a ledger, the mutex is locked for short moments only.
  *
- * A process that opens an environment reads which transaction is the last, and a moment later sets that
- * for all processes. A commit in between would be undone, although it was acknowledged. (Fixed in LMDB
- * as ITS#9496, but not in the driver's copy of it.)
+ * A process that opens an environment reads the number of the last transaction, and a moment later
+ * sets this number for all processes. A commit between these two steps would be undone, although it
+ * was acknowledged. (LMDB fixed this as ITS#9496, but the driver's copy of LMDB does not have the
+ * fix.)
  *
- * The lock is the write lock of a second environment, which stays empty. The system frees it when a
- * process ends, however that happens.
+ * The lock is the write lock of a second environment, which stays empty. The system frees the lock
+ * when a process ends, even if the process crashes.
  */
 
 import { realpathSync } from 'node:fs';
@@ -31,7 +32,7 @@ export class EnvironmentLock {
   #abort: unknown;
   #users = 0;
   #isClosed = false;
-  /** Resolves when all earlier work of this process has ended. */
+  /** Resolves when all earlier work of this process under the lock has ended. */
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string) {
@@ -39,12 +40,12 @@ export class EnvironmentLock {
     this.#opening = this.#open();
   }
 
-  /** The locks by folder: calls of one process are serialized. */
+  /** The locks of this process by folder: all users of a folder share one lock. */
   static readonly #locks = new Map<string, EnvironmentLock>();
 
-  /** The lock of a folder that holds an environment. */
+  /** Opens the lock of a folder that contains an environment. */
   static async open(folder: string): Promise<EnvironmentLock> {
-    // Each real path has one lock: a process that took its lock twice would deadlock.
+    // Each real path has one lock: a process that locked the same environment twice would deadlock.
     const resolved = realpathSync(folder);
     const lock = EnvironmentLock.#locks.get(resolved) ?? new EnvironmentLock(resolved);
     EnvironmentLock.#locks.set(resolved, lock);
@@ -70,14 +71,14 @@ export class EnvironmentLock {
   }
 
   /**
-   * Why there is no lock: this process cannot write to the folder. Without the permission to write, it
-   * cannot change what other processes see.
+   * The reason why there is no lock: this process cannot write to the folder. Without the
+   * permission to write, the process cannot change what other processes see.
    */
   get fault(): Error | undefined {
     return this.#fault;
   }
 
-  /** Waits for the lock, and releases it when the work is done. */
+  /** Waits for the lock, does the work, and then releases the lock. */
   runExclusive<T>(work: () => T | Promise<T>): Promise<T> {
     const running = this.#previous.then(() => this.#runLocked(work));
     this.#previous = running.catch(() => undefined);
@@ -94,7 +95,10 @@ export class EnvironmentLock {
     return result as T;
   }
 
-  /** Does the same for synchronous work, in a process that does no other work under the lock. */
+  /**
+   * Does the same as `runExclusive` for synchronous work, in a process that does no other work
+   * under the lock.
+   */
   runExclusiveSync<T>(work: () => T): T {
     if (this.#environment === undefined) return work();
     let result: T | undefined;

@@ -1,21 +1,26 @@
-/** Creates folders durably, and reports files in their place. */
+/** Creates folders durably, and reports a file where a folder is expected. */
 
 import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { syncFolder } from './durable-file.ts';
 
-/** Only the user of this process has access, whatever the umask is. */
+/**
+ * The permissions of a new folder: only the user of this process has access, whatever the umask is.
+ */
 const PRIVATE_FOLDER = 0o700;
-/** The permissions of other users. */
+/** The permission bits of all other users. */
 const OTHERS = 0o077;
 
-/** Says how to close a folder that other users can open; undefined if there is nothing to do. */
+/**
+ * Returns how to close a folder that other users can open; returns undefined if they cannot open
+ * it.
+ */
 export function findOpenFolder(folder: string): string | undefined {
   const stat = tryStat(folder);
   return stat?.isDirectory() === true ? describeOpen(folder, stat) : undefined;
 }
 
-/** Does the same for a file, such as a backup. */
+/** Does the same as `findOpenFolder` for a file, such as a backup. */
 export function findOpenFile(file: string): string | undefined {
   const stat = tryStat(file);
   return stat?.isFile() === true ? describeOpen(file, stat) : undefined;
@@ -32,14 +37,14 @@ function describeOpen(place: string, { mode }: Stats): string | undefined {
 
 /**
  * Creates a folder and its parents, one by one: Node's recursive mkdir never returns if a parent
- * cannot be created, as below /proc.
+ * cannot be created, for example below /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const parent = path.dirname(folder);
   if (parent !== folder && !existsSync(parent)) await makeFolder(parent);
   try {
     mkdirSync(folder, { mode: PRIVATE_FOLDER });
-    // Until its name is synced, a power cut can lose the folder and all in it.
+    // Until the parent is synced, a power cut can lose the new folder and its contents.
     await syncFolder(parent);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -49,11 +54,11 @@ export async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-/** Undefined if the path does not exist; throws if one of its parents is a file. */
+/** Returns undefined if the path does not exist; throws if one of its parents is a file. */
 export function readStat(file: string): Stats | undefined {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
-    // Newer Node reports a path below a file as missing, not as ENOTDIR.
+    // Newer versions of Node report a path below a file as missing, not as ENOTDIR.
     if (stat === undefined) checkNoFile(path.dirname(file), undefined);
     return stat;
   } catch (error) {

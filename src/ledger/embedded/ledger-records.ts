@@ -10,7 +10,7 @@ export const META_WRITER = 'writer';
 export const META_RESTORE = 'restore';
 const META_FORMAT = 'format';
 
-/** Throws if a newer version wrote the ledger: what it changed would be misread. */
+/** Throws if a newer version wrote the ledger, because this version would misread it. */
 export function checkLedgerFormat(store: LedgerStore, dataDirectory: string): void {
   const format = store.readMeta(META_FORMAT)?.toString();
   if (format === undefined) return;
@@ -20,7 +20,7 @@ export function checkLedgerFormat(store: LedgerStore, dataDirectory: string): vo
   throw new LedgerError('newer', message);
 }
 
-/** Throws if only a part of a backup is in the ledger. */
+/** Throws if the ledger contains only a part of a backup. */
 export function checkIsRestored(store: LedgerStore, dataDirectory: string): void {
   if (store.readMeta(META_RESTORE) === undefined) return;
   const message =
@@ -40,7 +40,7 @@ function decodePoint(bytes: Buffer): ChainPoint {
   return { height: Number(bytes.readBigUInt64BE()), hash: Buffer.from(bytes.subarray(8)) };
 }
 
-/** The point before the first block. */
+/** Returns the base of the ledger: the point before its oldest block. */
 export function readBase(store: LedgerStore): ChainPoint {
   const base = store.readMeta(META_BASE);
   return base === undefined ? CHAIN_START : decodePoint(base);

@@ -15,7 +15,7 @@ import { checkSpaceForNew } from './lmdb-space.ts';
 import { Presence } from './presence.ts';
 
 export interface OpenTerms {
-  /** Its name in error messages: "the ledger". */
+  /** The name of what is opened, for error messages: "the ledger". */
   readonly what: string;
   readonly folder: string;
   readonly readOnly: boolean;
@@ -25,7 +25,7 @@ export function dataFile(folder: string): string {
   return path.join(folder, 'data.mdb');
 }
 
-/** Device and inode of the folder's database file; "" if there is none. */
+/** Returns device and inode of the folder's database file; returns "" if there is none. */
 export function readFileId(folder: string): string {
   const stat = readStat(dataFile(folder));
   return stat === undefined || stat.size === 0 ? '' : `${stat.dev}:${stat.ino}`;
@@ -51,7 +51,7 @@ export class LmdbFolder<V> {
     this.#lock = lock;
   }
 
-  /** Creates the folder if the environment is opened for writing. */
+  /** Opens the environment in a folder; creates the folder if it is opened for writing. */
   static async open<V>(
     opening: OpenTerms,
     { encoding }: Pick<RootDatabaseOptions, 'encoding'> = {},
@@ -78,12 +78,15 @@ export class LmdbFolder<V> {
     }
   }
 
-  /** Does work that writes, while no other process opens the environment or writes to it. */
+  /** Does work that writes. Meanwhile no other process can open the environment or write to it. */
   write<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#lock.runExclusive(work);
   }
 
-  /** Does the same for synchronous work, in a process that does no other work under the lock. */
+  /**
+   * Does the same as `write` for synchronous work, in a process that does no other work under the
+   * lock.
+   */
   writeAtOnce<T>(work: () => T): T {
     return this.#lock.runExclusiveSync(work);
   }
@@ -95,7 +98,10 @@ export class LmdbFolder<V> {
     throw new LedgerError('conflict', message);
   }
 
-  /** `checkInPlace`, and throws if a process of another namespace has the folder open. */
+  /**
+   * Does `checkInPlace`, and also throws if a process of another namespace opened the folder
+   * earlier.
+   */
   async check(): Promise<void> {
     this.checkInPlace();
     await checkNamespace(this.#folder, this.#presence);
@@ -104,8 +110,8 @@ export class LmdbFolder<V> {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // The last process that closes the environment destroys its locks. No other process may open it at
-    // that moment.
+    // The last process that closes the environment destroys its locks. No other process may open
+    // the environment at that moment.
     await this.#lock.runExclusive(() => this.environment.close());
     this.#presence.leave();
     await this.#lock.close();
@@ -121,11 +127,12 @@ async function openEnvironment<V>(
     readOnly,
     ...(encoding && { encoding }),
     maxDbs: 8,
-    // The default wraps each batch in another, whose failure would be an unhandled rejection.
+    // By default, the driver wraps each batch in another batch, whose failure would be an unhandled
+    // rejection.
     eventTurnBatching: false,
   });
   try {
-    // LMDB syncs the bytes of its file, but not the name of a new one.
+    // LMDB syncs the bytes of its file, but not the name of a new file.
     if (!readOnly) await syncFolder(folder);
     return environment;
   } catch (error) {
@@ -144,9 +151,10 @@ export function createOpeningError(
 }
 
 /**
- * LMDB identifies its readers by process id. Containers number their processes independently, so
- * process 1 of one would free pages that process 1 of the other still reads, and neither would see the
- * other's writes.
+ * Throws if a process of another namespace opened the folder earlier. LMDB identifies its readers
+ * by process id, and each container numbers its processes separately. So process 1 of one container
+ * would free pages that process 1 of the other container still reads, and neither process would see
+ * the other's writes.
  */
 async function checkNamespace(folder: string, presence: Presence): Promise<void> {
   if (!(await presence.hasEarlierElsewhere())) return;

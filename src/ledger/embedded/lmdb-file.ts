@@ -1,13 +1,14 @@
 /**
- * Checks a database file before LMDB maps it. LMDB's C code trusts the first two pages: another kind of
- * file, or a truncated one, would crash the process without a message.
+ * Checks a database file before LMDB maps it. LMDB's C code trusts the first two pages: another
+ * kind of file, or a truncated file, would crash the process without a message.
  *
- * Each of the two starts with a page header (24 bytes), then has, at these offsets from its start:
+ * Each of these two pages starts with a page header (24 bytes), and has these fields at these
+ * offsets from its start:
  *
  *   24  u32  magic          28  u32  version of the format
  *   48  u32  size of a page
  *   144 u64  last page in use
- *   152 u64  transaction that wrote it; the later of the two counts
+ *   152 u64  transaction that wrote the page; the page of the later transaction counts
  */
 
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -34,7 +35,7 @@ function readMetaPage(file: number, offset: number): MetaPage | undefined {
   };
 }
 
-/** Describes what is wrong with the file; undefined if LMDB can open it safely. */
+/** Returns what is wrong with the file; returns undefined if LMDB can open the file safely. */
 function findFault(file: number): string | undefined {
   if (fstatSync(file).size === 0) return undefined; // Another process has just created the file.
   const first = readMetaPage(file, 0);
@@ -42,7 +43,8 @@ function findFault(file: number): string | undefined {
   if (first === undefined || second === undefined) return 'it is not a database of this version';
   const current = second.transaction > first.transaction ? second : first;
   const expected = (current.lastPage + 1) * current.pageBytes;
-  // The size is read last: while another process writes, the file grows before these pages are updated.
+  // The size is read last: another process that writes extends the file before it updates these
+  // pages.
   const { size } = fstatSync(file);
   return size < expected ? `it has ${size} bytes, expected at least ${expected}` : undefined;
 }

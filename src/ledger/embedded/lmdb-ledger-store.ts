@@ -1,4 +1,7 @@
-/** The embedded ledger's tables in LMDB. The guard is the version of an empty entry of `meta`. */
+/**
+ * The embedded ledger's tables in LMDB. The guard is the version number of an entry of `meta` that
+ * has no content.
+ */
 
 import path from 'node:path';
 import type { Database } from 'lmdb';
@@ -7,7 +10,7 @@ import { dataFile, LmdbFolder } from './lmdb-environment.ts';
 import { checkSpace } from './lmdb-space.ts';
 import { WriteWatch } from './write-watch.ts';
 
-/** Its name in error messages. */
+/** The ledger's name in error messages. */
 export const LEDGER_LABEL = 'the ledger';
 const GUARD = 'guard';
 const EMPTY = Buffer.alloc(0);
@@ -37,7 +40,10 @@ class LmdbLedgerStore implements LedgerStore {
     };
   }
 
-  /** The driver keeps a read transaction per turn of the event loop, which would hide newer blocks. */
+  /**
+   * The driver reuses one read transaction during a turn of the event loop; it would hide newer
+   * blocks.
+   */
   refresh(): void {
     this.#environment.environment.resetReadTxn();
   }
@@ -108,14 +114,20 @@ class LmdbLedgerStore implements LedgerStore {
   }
 }
 
-/** The hint fills the pages: without the hint, LMDB splits a full page into two half empty pages. */
+/**
+ * Adds a block at the end. The `append` hint fills the pages: without the hint, LMDB splits a full
+ * page into two half empty pages.
+ */
 function putLast(blocks: Database<Buffer, number>, height: number, value: Buffer): void {
   // The driver's types have options of a put that waits, but not of one in a conditional batch.
   const put: (key: number, value: Buffer, options: object) => unknown = blocks.put.bind(blocks);
   void put(height, value, { append: true });
 }
 
-/** Undefined if the tables do not exist: opening read-only does not create them. */
+/**
+ * Opens the store; returns undefined if its tables do not exist, because a read-only opening does
+ * not create tables.
+ */
 export async function openLmdbLedgerStore(
   folder: string,
   { readOnly }: { readOnly: boolean },
@@ -138,7 +150,7 @@ export async function openLmdbLedgerStore(
   return undefined;
 }
 
-/** The folder below a data directory that holds the ledger. */
+/** Returns the folder of the ledger below a data directory. */
 export function ledgerFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'ledger');
 }

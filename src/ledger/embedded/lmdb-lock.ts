@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Whole pages, and more than the table of 126 readers takes. */
+/** The size of the lock file: whole pages, and more than LMDB's table of 126 readers takes. */
 const LOCK_BYTES = 16_384;
 
-/** Allocates all bytes of the lock file on the disk; throws if they do not fit. */
+/** Allocates all bytes of the lock file on the disk; throws if the disk is full. */
 export function makeLockFile(folder: string): void {
   const file = path.join(folder, 'lock.mdb');
   if (existsSync(file)) return;
@@ -21,7 +21,7 @@ export function makeLockFile(folder: string): void {
     // meanwhile.
     linkSync(draft, file);
   } catch (error) {
-    // LMDB handles anything else: it can read a read-only folder without a lock file.
+    // LMDB handles all other errors: for example, it reads a read-only folder without a lock file.
     if (isFull(error)) throw error;
   } finally {
     if (existsSync(draft)) rmSync(draft);

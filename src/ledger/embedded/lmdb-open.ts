@@ -1,10 +1,10 @@
 /**
- * Opens an environment of LMDB, also while other processes open and close it.
+ * Opens an environment of LMDB, even while other processes open and close it.
  *
- * The last process that closes an environment destroys its locks. A process that opens the environment
- * at that moment believes that the locks are valid, and its first transaction fails. The driver then
- * leaves the environment open, and no process makes new locks while the environment is open. So the
- * environment is closed here before the next attempt.
+ * The last process that closes an environment destroys its locks. A process that opens the
+ * environment at that moment believes that the locks are valid, and its first transaction fails.
+ * The driver then leaves the environment open, and no process makes new locks while the environment
+ * is open. So the environment is closed here before the next attempt.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const PAUSE_MS = 10;
 type Driver = Pick<typeof import('lmdb'), 'open'> &
   Partial<Pick<typeof import('lmdb'), 'openAsClass'>>;
 
-/** The driver is loaded lazily: not every command needs it. */
+/** Opens an environment. The driver is loaded on first use, because not every command needs it. */
 export async function openLmdb<V>(
   options: RootDatabaseOptionsWithPath,
   load: () => Promise<Driver> = () => import('lmdb'),
@@ -39,8 +39,9 @@ export async function openLmdb<V>(
 }
 
 /**
- * Does what `open` of the driver does, in two steps: the second step fails if the locks are destroyed.
- * Without the two steps, the environment stays open after a failure, and later attempts fail as well.
+ * Does the same as the driver's `open`, in two steps: the second step fails if the locks are
+ * destroyed. The driver's `open` would leave the environment open after a failure, and later
+ * attempts would fail as well.
  */
 function openOnce<V>(
   { open, openAsClass }: Driver,

@@ -1,5 +1,5 @@
 /**
- * Checks that a write fits on the disk before LMDB makes it. LMDB would notice a full disk in the
+ * Checks that a write fits on the disk before LMDB writes. LMDB would notice a full disk in the
  * middle of the write, print from its C code, and in some places kill the process with a signal.
  */
 
@@ -8,9 +8,12 @@ import path from 'node:path';
 import type { Database } from 'lmdb';
 import { readFreeBytes } from './disk-failure.ts';
 
-/** Size of a new database with its lock file and first change. */
+/** The size of a new database, with its lock file and its first change. */
 const NEW_DATABASE_BYTES = 131_072;
-/** Pages freed by recent transactions cannot be reused yet. */
+/**
+ * The number of free pages that are not counted: LMDB cannot reuse pages that recent transactions
+ * freed.
+ */
 const RECENTLY_FREED_PAGES = 16;
 
 interface DatabaseStats {
@@ -32,13 +35,13 @@ function countPages(counts: PageCounts): number {
 }
 
 interface SpaceInFile {
-  /** Free pages, in bytes. */
+  /** The size of the free pages in the file, in bytes. */
   readonly emptyBytes: number;
   /** Bytes of the file after its last page. */
   readonly tailBytes: number;
 }
 
-/** Bytes that can be written without growing the file. */
+/** Returns the bytes that can be written without growing the file. */
 function readSpaceInFile(folder: string, databases: readonly Database[]): SpaceInFile {
   const stats = databases.map((database) => database.getStats() as DatabaseStats);
   const { root, free, lastPageNumber, pageSize } = stats[0];
@@ -60,8 +63,8 @@ export function checkSpace(folder: string, databases: readonly Database[], bytes
 }
 
 /**
- * Reserves bytes after the file's last page, if the disk has them, so that a later change fits on a
- * full disk. Appending never overwrites a page of another process.
+ * Reserves bytes after the file's last page, if the disk has room for them, so that a later change
+ * fits even on a full disk. Appending never overwrites a page of another process.
  */
 export function reserveSpace(folder: string, databases: readonly Database[], bytes: number): void {
   const missing = bytes - readSpaceInFile(folder, databases).tailBytes;

@@ -1,10 +1,10 @@
 /**
- * Detects which processes use a folder, across process namespaces, in order of arrival.
+ * Detects which processes use a folder, across process namespaces, and in which order they arrived.
  *
- * Each process listens on a socket in the folder, users/NAMESPACE-PID. The kernel refuses connections
- * to it after the process has ended, for whatever reason: this needs no heartbeats and no clocks. A
- * process creates its own socket before it looks for others, so that of two concurrent processes at
- * least the later one sees the other.
+ * Each process listens on a socket in the folder, users/NAMESPACE-PID. After the process has ended,
+ * for whatever reason, the kernel refuses connections to the socket, so no heartbeats are needed. A
+ * process creates its socket before it looks for others, so that of two concurrent processes at
+ * least the later process sees the other.
  */
 
 import { type Dirent, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -16,15 +16,15 @@ import { withShortPath } from './socket-path.ts';
 
 const USERS = 'users';
 const NAME = /^(\d+)-(\d+)$/;
-/** Stands for the namespace on systems without process namespaces. */
+/** The value used as the namespace on systems without process namespaces. */
 const NO_NAMESPACE = '0';
 
-/** The namespace in a socket's name; undefined if the name has another form. */
+/** Returns the namespace in a socket's name; returns undefined if the name has another form. */
 function namespaceOf(name: string): string | undefined {
   return NAME.exec(name)?.[1];
 }
 
-/** The number in "pid:[4026531836]". */
+/** Returns the number in "pid:[4026531836]", the name of this process's namespace. */
 function namespaceNumber(): string {
   return /\[(\d+)\]/.exec(readNamespace())?.[1] ?? NO_NAMESPACE;
 }
@@ -33,13 +33,14 @@ function listenOnSocket(socketPath: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
     server.once('error', reject);
-    // `exclusive`, since a worker of a cluster would otherwise listen through its primary.
+    // `exclusive`, because otherwise a worker of a cluster would listen through its primary
+    // process.
     server.listen({ path: socketPath, exclusive: true }, () => resolve(server));
     server.unref();
   });
 }
 
-/** True if a process listens on the socket. */
+/** True if a process listens on the socket, or if that cannot be ruled out. */
 function isAlive(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath, () => {
@@ -53,8 +54,9 @@ function isAlive(socketPath: string): Promise<boolean> {
 }
 
 /**
- * When a socket got its final name, in nanoseconds; undefined if it is gone. Not when it was created:
- * of two concurrent processes, one may create its socket first and become visible last.
+ * Returns the time, in nanoseconds, at which a socket got its final name; returns undefined if the
+ * socket no longer exists. The time of its creation would be wrong: of two concurrent processes,
+ * one may create its socket first and become visible last.
  */
 function readAnnouncementTime(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
@@ -68,7 +70,10 @@ function listSockets(folder: string): Dirent[] {
   }
 }
 
-/** A socket of an ended process is harmless: the next process finds that it refuses connections. */
+/**
+ * Removes a socket and ignores a failure: the socket of an ended process is harmless, because it
+ * refuses connections.
+ */
 function removeQuietly(file: string): void {
   try {
     rmSync(file, { force: true });
@@ -82,7 +87,7 @@ export class Presence {
   readonly #users: string;
   readonly #namespace = namespaceNumber();
   readonly #name = `${this.#namespace}-${process.pid}`;
-  /** Undefined if no socket can be created, as in a read-only folder. */
+  /** Undefined if no socket can be created, for example in a read-only folder. */
   #server: Server | undefined;
   #entries = 1;
 
@@ -94,7 +99,10 @@ export class Presence {
   /** The presences by folder: a process that enters the same folder several times has one socket there. */
   static readonly #entered = new Map<string, Presence>();
 
-  /** Never fails: in a read-only folder this process sees others, but they do not see it. */
+  /**
+   * Enters a folder, and never fails: in a read-only folder this process sees others, but they do
+   * not see it.
+   */
   static async enter(folder: string): Promise<Presence> {
     const resolved = path.resolve(folder);
     const entered = Presence.#entered.get(resolved);
@@ -126,7 +134,8 @@ export class Presence {
       this.#server = await withShortPath(this.#users, (short) =>
         listenOnSocket(`${short}/${draft}`),
       );
-      // Renamed last, so that the name appears only when the socket accepts connections.
+      // The socket is renamed last, so that the name appears only when the socket accepts
+      // connections.
       renameSync(path.join(this.#users, draft), this.#socket);
     } catch {
       this.#server?.close();
@@ -134,15 +143,15 @@ export class Presence {
     }
   }
 
-  /** True if an earlier process is still running. */
+  /** True if a process that arrived earlier is still running. */
   hasEarlier(): Promise<boolean> {
     return this.#hasAlive((name, order) => order < 0 || (order === 0 && name < this.#name));
   }
 
   /**
-   * True if a process of another namespace is still running that did not come later. If two processes
-   * announced themselves within a tick of the clock, one may have looked before the other was visible:
-   * both get true.
+   * True if a process of another namespace is running and did not arrive after this process. If two
+   * processes arrived within one tick of the clock, one of them may have looked before the other
+   * was visible, so both get true.
    */
   hasEarlierElsewhere(): Promise<boolean> {
     return this.#hasAlive((name, order) => order <= 0 && namespaceOf(name) !== this.#namespace);
@@ -159,8 +168,9 @@ export class Presence {
   }
 
   /**
-   * Negative if it was announced before this process, positive if after; 0 if at the same time. A
-   * process that others cannot see is later than all of them.
+   * Returns a negative number if the process with this socket arrived before this process, a
+   * positive number if it arrived after, and 0 if both arrived at the same time. A process that
+   * others cannot see counts as later than all of them.
    */
   #orderOf(name: string): number {
     const own = this.isAnnounced ? readAnnouncementTime(this.#socket) : undefined;

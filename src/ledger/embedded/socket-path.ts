@@ -3,8 +3,9 @@
 import { closeSync, openSync } from 'node:fs';
 
 /**
- * Calls back with a short path to the folder, through a file descriptor, because a socket's path is
- * limited to 108 bytes. Only Linux has such paths.
+ * Calls `use` with a short path to the folder, through a file descriptor, because a socket's path
+ * is limited to 108 bytes. Only Linux has such paths; on other systems, `use` gets the folder
+ * itself.
  */
 export async function withShortPath<T>(
   folder: string,

@@ -1,21 +1,21 @@
 /**
- * Waits until another process may have written to a file. LMDB has no notifications, but the operating
- * system notifies of writes to its file, within a millisecond. Network shares and folders that a container
- * gets from its host have no such notifications, so the file is also polled: often, until a notification
- * has come.
+ * Waits until another process may have written to a file. LMDB has no notifications, but the
+ * operating system notifies of writes to its file, within a millisecond. Network shares, and
+ * folders that a container gets from its host, have no such notifications. So the file is also
+ * polled, and more often as long as no notifications arrive.
  */
 
 import { type FSWatcher, watch } from 'node:fs';
 
-/** The pause while no notification came for the last change that was found. */
+/** The pause between polls, unless a notification arrived for the last change that was found. */
 const POLL_MS = 5;
 const POLL_NOTIFIED_MS = 50;
 
 export class WriteWatch {
   readonly #watcher: FSWatcher | undefined;
-  /** The file was written to since the last wait began. */
+  /** True if a notification of a write has arrived since the last wait ended. */
   #isWritten = false;
-  /** The last wait ended because the file was written to. */
+  /** True if a notification of a write had arrived when the last wait ended. */
   #wasNotified = false;
   #pauseMs = POLL_MS;
   #endPause: () => void = () => undefined;
@@ -27,7 +27,7 @@ export class WriteWatch {
     });
   }
 
-  /** Resolves when the file has been written to, or after a pause. */
+  /** Resolves when the file has been written to, after a pause, or when the signal aborts. */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#isWritten) await this.#pause(signal);
     this.#wasNotified = this.#isWritten;
@@ -57,7 +57,7 @@ export class WriteWatch {
   }
 }
 
-/** Undefined if the system cannot watch files, or watches too many files already. */
+/** Returns undefined if the system cannot watch files, or already watches too many files. */
 function watchFile(file: string, written: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(file, { persistent: false }, written);

@@ -1,6 +1,6 @@
 /**
- * A block as a message of a JetStream stream. Its height is the message's sequence, its payload the
- * line, and these are its headers:
+ * A block as a message of a JetStream stream. The message's sequence is the block's height, the
+ * payload is the block's line, and the headers are:
  *
  *   Nats-Msg-Id           HEIGHT:HASH, so that a retried publish is not stored twice
  *   Perpinfo-Hash         the block's hash, in hexadecimal
@@ -19,7 +19,10 @@ const ENCODING = 'Perpinfo-Encoding';
 const DEFLATE = 'deflate';
 /** Bytes that are reserved for the headers in a message of maximum size. */
 const HEADERS_BYTES_MAX = 1024;
-/** The largest possible --block-bytes-max: limits the size that a damaged message inflates to. */
+/**
+ * The largest possible --block-bytes-max. It limits the size to which a damaged message can
+ * inflate.
+ */
 const LINE_BYTES_MAX = 1 << 30;
 
 export interface BlockPayload {
@@ -56,7 +59,9 @@ function readHash(height: number, headers: MsgHdrs | undefined, name: string): B
   throw new LedgerError('corrupt', message);
 }
 
-/** The point before a block, from its headers. */
+/**
+ * Returns the point in the hash chain before a block, read from the headers of the block's message.
+ */
 export function readPrevious(height: number, headers: MsgHdrs | undefined): ChainPoint {
   return { height: height - 1, hash: readHash(height, headers, PREVIOUS) };
 }

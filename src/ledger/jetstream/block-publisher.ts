@@ -1,12 +1,14 @@
 /**
- * Publishes blocks to the stream of a ledger. Every publish names the expected last sequence, and
- * carries a message id, so that a retry is idempotent. When an acknowledgement is lost, the stream is
- * read: if it holds our blocks, they are stored; any other block at their heights is a conflict.
+ * Publishes blocks to the stream of a ledger. Every publish names the expected last sequence and
+ * has a message id, so that a retry is idempotent. If an acknowledgement is lost, the publisher
+ * reads the stream: blocks of this writer in the stream are stored, and any other block at their
+ * heights is a conflict.
  *
- * A sequence says how many blocks come before, not which. That is enough for the first block in
- * flight, whose predecessor is known to be ours. Every further block in flight also names the id of
- * its predecessor, or it could follow another writer's. Servers compare that id with the last one in
- * their memory, which can differ between the servers of a cluster: there, only one block is in flight.
+ * A sequence says how many blocks come before, not which blocks. That is enough for the first block
+ * in flight, because its predecessor is known to be ours. Every further block in flight also names
+ * the message id of its predecessor; otherwise it could follow a block of another writer. Servers
+ * compare this id with the last id in their memory, which can differ between the servers of a
+ * cluster. So on a cluster only one block is in flight.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +20,7 @@ import type { JetStreamLedger } from './jetstream-ledger.ts';
 import { subjectOf } from './ledger-stream.ts';
 import type { NatsLink } from './nats.ts';
 
-/** Maximum number of unacknowledged publishes, and of their bytes. */
+/** The maximum number of unacknowledged publishes, and the maximum of their bytes. */
 const IN_FLIGHT_BLOCKS_MAX = 256;
 const IN_FLIGHT_BYTES_MAX = 4 << 20;
 /** The writer waits this long for an acknowledgement before it reads the stream. */
@@ -30,16 +32,22 @@ export class BlockPublisher {
   readonly #ledger: JetStreamLedger;
   readonly #retryMs: number;
   #head = CHAIN_START;
-  /** The head's height if the stream holds no block. */
+  /**
+   * The height of the head when the stream was last known to contain no block; otherwise undefined.
+   */
   #emptyHeight: number | undefined;
   /**
-   * A single server of version 2.9 whose stream was moved ahead compares the last sequence wrongly until
-   * it is restarted, but a subject's last sequence correctly. A cluster is the opposite: it compares a
-   * subject's last sequence without the messages in flight.
+   * True if a publish names the last sequence of the subject, and not that of the stream. A single
+   * server of version 2.9 whose stream was moved ahead compares the stream's last sequence wrongly
+   * until the server is restarted, but compares a subject's last sequence correctly. A cluster does
+   * the opposite: it compares a subject's last sequence without the messages in flight.
    */
   #countsBySubject = false;
   #isReplicated = false;
-  /** True if the stream, when last read, ended before the head: a server may still be catching up. */
+  /**
+   * True if the stream ended before the head when it was last read: a server may still be catching
+   * up.
+   */
   #isShort = false;
 
   constructor(link: NatsLink, ledger: JetStreamLedger, retryMs: number) {
@@ -61,7 +69,7 @@ export class BlockPublisher {
     this.#isReplicated = config.num_replicas > 1;
   }
 
-  /** The stream now holds no block; the next one follows this point. */
+  /** Moves the head to this point, because the stream now contains no block. */
   restartAt(point: ChainPoint): void {
     this.#head = point;
     if (point.height > 0) this.#emptyHeight = point.height;
@@ -86,7 +94,7 @@ export class BlockPublisher {
     }
   }
 
-  /** Publishes as many blocks as may be in flight, and moves the head to the last one stored. */
+  /** Publishes as many blocks as may be in flight, and moves the head to the last stored block. */
   async #publishPortion(blocks: readonly StoredBlock[], deadlineMs: number): Promise<void> {
     const portion = takePortion(blocks, this.#isReplicated ? 1 : IN_FLIGHT_BLOCKS_MAX);
     const outcomes = await Promise.allSettled(
@@ -108,7 +116,9 @@ export class BlockPublisher {
     }
   }
 
-  /** `lastMsgID` is the id of the previous block, if that one is in flight too. */
+  /**
+   * `lastMsgID` is the message id of the previous block, if the previous block is in flight too.
+   */
   async #publish(block: StoredBlock, previous: ChainPoint, lastMsgID?: string): Promise<void> {
     const link = this.#link;
     const { height } = block;
@@ -129,7 +139,10 @@ export class BlockPublisher {
     throw new LedgerError('corrupt', `block ${height} was stored at sequence ${seq}`);
   }
 
-  /** The server stores a block only if `previous` is the last one. */
+  /**
+   * Returns the condition of a publish: the server stores the block only if `previous` is the last
+   * block.
+   */
   #expectBefore(previous: ChainPoint): Partial<StreamExpectations> {
     if (previous.height === this.#emptyHeight) return { lastSubjectSequence: 0 };
     return this.#countsBySubject
@@ -159,7 +172,10 @@ export class BlockPublisher {
     await sleep(RETRY_MS);
   }
 
-  /** Moves the head to the last of our blocks in the stream; a foreign block there is a conflict. */
+  /**
+   * Moves the head to the last of our blocks in the stream; throws if another writer has written a
+   * block there.
+   */
   async #catchUp(blocks: readonly StoredBlock[]): Promise<void> {
     const { state } = await this.#ledger.streamInfo();
     const height = Math.min(state.last_seq, blocks[blocks.length - 1].height);
@@ -182,12 +198,12 @@ function lostBlocks(height: number): LedgerError {
   );
 }
 
-/** The message id by which the servers deduplicate a block. */
+/** Returns the message id by which the servers deduplicate a block. */
 function idOf({ height, hash }: StoredBlock): string {
   return `${height}:${hash.toString('hex')}`;
 }
 
-/** The first blocks, at least one, that may be in flight together. */
+/** Returns the first blocks that may be in flight together, at least one block. */
 function takePortion(blocks: readonly StoredBlock[], countMax: number): readonly StoredBlock[] {
   let bytes = 0;
   let count = 0;

@@ -1,7 +1,7 @@
 /**
  * Reads the blocks of a stream in order, from any height on, across failures of servers and
- * connections. On anything unexpected it starts over after the last block that it returned; only if
- * the problem persists is the stream at fault.
+ * connections. After a failure or a gap, the reader starts over after the last block that it
+ * returned. It reports blocks as lost only if the problem persists.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,36 +17,47 @@ import { isUnavailable, LedgerError, type StoredBlock } from '../ledger.ts';
 import { decodeMessage } from './block-message.ts';
 import { failAfter, type NatsLink } from './nats.ts';
 
-/** Maximum number of blocks in flight. */
+/** The maximum number of blocks that one fetch asks for. */
 const FETCH_BLOCKS = 128;
-/** A fetch that stays empty for this long is checked against the stream's leader. */
+/**
+ * If a fetch gets no block for this long, the reader asks the stream's leader whether there is one.
+ */
 const FETCH_MS = 2_500;
-/** Maximum number of blocks in flight when each is read by its height. */
+/** The maximum number of blocks in flight if each block is read by its height. */
 const SINGLE_BLOCKS = 32;
-/** Heartbeat interval of the server while no block arrives; the client gives up after two missed. */
+/**
+ * The interval of the server's heartbeats while no block arrives. The client gives up after two
+ * missed heartbeats.
+ */
 const HEARTBEAT_MS = 1_000;
 /** Servers remove a consumer that is idle for this long. */
 const CONSUMER_IDLE_MS = 30_000;
 const RETRY_MS = 100;
-/** Deadline for creating a consumer: it may be assigned to an isolated server, a retry to another. */
+/**
+ * The deadline for creating a consumer. The consumer may be assigned to an isolated server; a retry
+ * may choose another server.
+ */
 const CREATE_MS = 1_500;
 /** If a server lags behind the stream for longer than this, the connection moves to another server. */
 const LAG_MS_MAX = 2_000;
 /**
- * Servers may contradict each other for this long before blocks are considered lost: a server that was
- * restarted catches up, and a server that was paused still answers as the leader that it was.
+ * Servers may contradict each other for this long before blocks are considered lost: a server that
+ * was restarted catches up, and a server that was paused still answers as if it were the leader.
  */
 export const GRACE_MS = 15_000;
 
 export interface ReadTerms {
-  /** The last height to read; infinite to follow. */
+  /** The last height to read; infinite to follow the ledger. */
   readonly to: number;
   readonly signal: AbortSignal;
   /** Reading is retried for this long while NATS is unavailable. */
   readonly retryMs: number;
 }
 
-/** A block was deleted from the stream: the chain of those after it cannot be checked. */
+/**
+ * Creates the error for a block that was deleted from the stream: the chain after the block cannot
+ * be checked.
+ */
 export function missingBlock(height: number, last: number): LedgerError {
   const message =
     `block ${height} is not in the ledger, which ends at ${last}: it was deleted. ` +
@@ -54,7 +65,10 @@ export function missingBlock(height: number, last: number): LedgerError {
   return new LedgerError('corrupt', message);
 }
 
-/** True if messages were deleted from within the stream, as no ledger does: retention drops the first ones. */
+/**
+ * True if messages were deleted from the middle of the stream. A ledger never does this: retention
+ * drops only the first messages.
+ */
 export function hasGaps({ messages, first_seq, last_seq }: StreamState): boolean {
   return messages > 0 && messages < last_seq - first_seq + 1;
 }
@@ -67,15 +81,15 @@ function isDropped(height: number, { messages, first_seq }: StreamState): boolea
 export class BlockReader {
   readonly #link: NatsLink;
   readonly #terms: ReadTerms;
-  /** The height of the last block returned, initially the height to read after. */
+  /** The height of the last block returned; at the start, the height to read after. */
   #height: number;
   #hash: Buffer | undefined;
   #progressMs = performance.now();
-  /** When this server began to lag behind the stream; undefined if it does not. */
+  /** The time since which this server lags behind the stream; undefined if it does not lag. */
   #lagSinceMs: number | undefined;
-  /** Since when the next block cannot be read, although the stream claims to have it. */
+  /** The time since which the next block cannot be read, although the stream claims to have it. */
   #missingSinceMs: number | undefined;
-  /** Since when servers answer that there is no such stream; undefined if they do not. */
+  /** The time since which servers answer that there is no such stream; undefined if they do not. */
   #notFoundSinceMs: number | undefined;
 
   constructor(link: NatsLink, after: number, terms: ReadTerms) {
@@ -107,7 +121,8 @@ export class BlockReader {
     if (!isMissing) this.#notFoundSinceMs = undefined;
     if (isUnavailable(error) && silentMs < this.#terms.retryMs) return;
     if (!isMissing) throw error;
-    // The time starts now and not at the last block, because an outage says nothing about the stream.
+    // The time counts from this answer and not from the last block, because an outage does not say
+    // whether the stream exists.
     this.#notFoundSinceMs ??= performance.now();
     if (performance.now() - this.#notFoundSinceMs > GRACE_MS) throw error;
   }
@@ -126,7 +141,8 @@ export class BlockReader {
     try {
       consumer = await this.#createConsumer();
     } catch (error) {
-      // Creating a consumer needs the metadata leader, which may not be elected yet; reading does not.
+      // Creating a consumer needs the metadata leader, which may not be elected yet. Reading by
+      // height does not need it.
       yield* this.#readWithoutConsumer();
       throw error;
     }
@@ -137,7 +153,7 @@ export class BlockReader {
         const isComplete = yield* this.#fetch(consumer, isFirst);
         if (!isComplete) return;
         if (this.#height > heightBefore || !(await this.#isOverdue())) continue;
-        // The consumer's server lags; the next consumer may be on another one.
+        // The consumer's server lags. The next consumer may be on another server.
         yield* this.#readWithoutConsumer();
         return;
       }
@@ -146,7 +162,7 @@ export class BlockReader {
     }
   }
 
-  /** Reads the blocks that the stream holds now, each by its height. */
+  /** Reads the blocks that the stream contains now, each by its height. */
   async *#readWithoutConsumer(): AsyncGenerator<readonly StoredBlock[]> {
     const { state } = await this.#readInfo();
     const last = Math.min(state.last_seq, this.#terms.to);
@@ -176,7 +192,10 @@ export class BlockReader {
     return !this.#terms.signal.aborted && this.#height < this.#terms.to;
   }
 
-  /** Called when no block arrived: true if the stream has more that this server did not deliver. */
+  /**
+   * Called when no block arrived. Returns true if the stream has a block that this server did not
+   * deliver.
+   */
   async #isOverdue(): Promise<boolean> {
     if (this.#terms.signal.aborted) return false;
     const { state } = await this.#readInfo();
@@ -189,7 +208,10 @@ export class BlockReader {
     return true;
   }
 
-  /** Called at a gap in what was delivered: true if the blocks in between were dropped, none was lost. */
+  /**
+   * Called at a gap in the delivered blocks. Returns true if retention has dropped the blocks in
+   * between; returns false if the blocks must be read again; throws if they are lost.
+   */
   async #mayJump(): Promise<boolean> {
     const { state } = await this.#readInfo();
     const next = Math.max(1, this.#height + 1);
@@ -200,8 +222,9 @@ export class BlockReader {
   }
 
   /**
-   * Throws if the block is certainly not in the stream. What a single server says is not certain: one
-   * that led the stream until it was paused does not have the newest blocks, and does not know it yet.
+   * Throws if the block is certainly not in the stream. The answer of a single server is not
+   * certain: a server that led the stream until it was paused lacks the newest blocks, and does not
+   * know yet that another server leads.
    */
   async #checkIsThere(height: number, state: StreamState): Promise<void> {
     if ((await this.#link.readMessage(height)) !== undefined) {
@@ -223,7 +246,7 @@ export class BlockReader {
     return info;
   }
 
-  /** If the stream ends before a block that was already read, it has lost blocks. */
+  /** Throws if the stream ends before a block that was already read: the stream has lost blocks. */
   async #checkNothingIsLost(): Promise<void> {
     if (this.#hash === undefined) return;
     const sinceMs = performance.now();
@@ -293,8 +316,8 @@ export class BlockReader {
           this.#compare(message);
           continue;
         }
-        // A gap means that reading starts over if the message was lost in delivery. The message is skipped only
-        // if retention dropped it.
+        // At a gap, reading starts over if messages were lost in delivery. Messages are skipped
+        // only if retention dropped them.
         const isNext = message.seq === this.#height + 1;
         if (!isNext && !(mayJump && (await this.#mayJump()))) {
           if (batch.length > 0) yield batch;
@@ -313,7 +336,7 @@ export class BlockReader {
         batch = [];
       }
     } catch (error) {
-      // The blocks before a damaged one, or before the delivery broke off, are good.
+      // The blocks before a damaged block, or before the delivery was interrupted, are valid.
       if (batch.length > 0) yield batch;
       throw error;
     }
@@ -331,7 +354,7 @@ export class BlockReader {
     return block;
   }
 
-  /** A block that is delivered again must be the same one. */
+  /** Throws if a block that is delivered again differs from the block that was read before. */
   #compare(message: JsMsg): void {
     if (message.seq !== this.#height || this.#hash === undefined) return;
     const { hash } = decodeMessage(message.seq, message.headers, message.data);

@@ -6,9 +6,10 @@ interface PrivateParts {
 }
 
 /**
- * Destroys the socket of a connection to a server that no longer answers; false if the client has no
- * socket where we look for it. The client itself flushes its buffer first, and to a server that does not
- * read, a flush takes until TCP gives up, after a quarter of an hour (docs/internals/private-hooks.md).
+ * Destroys the socket of a connection to a server that no longer answers; returns false if the
+ * client has no socket where we look for it. The client itself flushes its buffer first. If the
+ * server does not read, this flush ends only when TCP gives up, after a quarter of an hour
+ * (docs/internals/private-hooks.md).
  */
 export function dropSocket(connection: NatsConnection): boolean {
   const socket = (connection as PrivateParts).protocol?.transport?.socket;

@@ -1,9 +1,10 @@
 /**
- * The ledger on NATS JetStream: a stream that any number of processes on any number of machines read.
- * JetStream orders, replicates and stores; a replica checks the link of every block that it reads.
+ * The ledger on NATS JetStream: a stream that any number of processes on any number of machines
+ * read. JetStream orders, replicates and stores; a replica checks the link of every block that it
+ * reads.
  *
  *   stream NAME          the blocks, on the subject perpinfo.NAME.blocks; the height is the sequence
- *   bucket NAME          "base"    the point before the first block, for a stream that holds none
+ *   bucket NAME          "base"    the point before the first block, for a stream without blocks
  *                        "writer"  the lease of the writer (lease.ts)
  *                        "written" the newest point that is known to be stored (stored-head.ts)
  */
@@ -22,14 +23,16 @@ import { readPoint, StoredHead } from './stored-head.ts';
 export const BASE_KEY = 'base';
 /** A read is retried for this long while NATS is unavailable. */
 const READ_RETRY_MS = 15_000;
-/** Attempts at reading the first block, which retention may drop at any moment. */
+/**
+ * The maximum number of attempts to read the first block, which retention may drop at any moment.
+ */
 const BASE_TRIES_MAX = 20;
-/** The pause between attempts at reading what a server does not have yet. */
+/** The pause between attempts to read something that a server does not have yet. */
 const HEAD_RETRY_MS = 100;
 /** A height is cached for this long. */
 const HEIGHT_TTL_MS = 250;
 
-/** True if a stream without gaps holds the block. */
+/** True if the stream has no gaps and contains the block. */
 function isWithin(height: number, state: StreamState): boolean {
   const { messages, first_seq, last_seq } = state;
   return messages > 0 && !hasGaps(state) && height >= first_seq && height <= last_seq;
@@ -38,7 +41,10 @@ function isWithin(height: number, state: StreamState): boolean {
 export class JetStreamLedger implements Ledger {
   protected readonly link: NatsLink;
   readonly #closed = new AbortController();
-  /** The stream as it was last read, and its height: a new stream counts from 1 again. */
+  /**
+   * The creation time and the height of the stream when it was last read. A new stream counts from
+   * 1 again.
+   */
   #seen = { created: '', height: 0 };
   #heightCached: { readonly atMs: number; readonly answer: Promise<number> } | undefined;
 
@@ -59,7 +65,10 @@ export class JetStreamLedger implements Ledger {
     );
   }
 
-  /** An emptied stream no longer holds the hash of its last block; the bucket does. */
+  /**
+   * Returns the base of a stream without blocks. The stream no longer has the hash of its last
+   * block, but the bucket has it.
+   */
   async #emptyBase(height: number): Promise<ChainPoint> {
     if (height === 0) return CHAIN_START;
     const bucket = await this.link.openBucket(this.link.name);
@@ -74,7 +83,10 @@ export class JetStreamLedger implements Ledger {
     throw new LedgerError('missing', message);
   }
 
-  /** The end of the ledger comes from the stream's state: a missing message may just be deleted. */
+  /**
+   * Returns the newest block. The stream's state says where the ledger ends, because a missing
+   * message may only have been deleted.
+   */
   async head(): Promise<ChainPoint> {
     this.#requireConnection();
     const startedMs = performance.now();
@@ -83,7 +95,8 @@ export class JetStreamLedger implements Ledger {
       if (state.messages === 0) return this.#emptyBase(state.last_seq);
       const last = await this.#message(state.last_seq);
       if (last !== undefined) return decodeMessage(last.seq, last.header, last.data);
-      // A prune may have dropped the block since, or a lagging server has answered.
+      // If the stream has no gaps, a prune has dropped the block since, or a lagging server has
+      // answered: the read is retried.
       if (hasGaps(state) || performance.now() - startedMs > GRACE_MS) {
         throw missingBlock(state.last_seq, state.last_seq);
       }
@@ -114,7 +127,8 @@ export class JetStreamLedger implements Ledger {
       if (message !== undefined) return decodeMessage(message.seq, message.header, message.data);
       const base = await this.base();
       if (base.height === height) return base;
-      // If the stream should have the block, a lagging server answered.
+      // If the stream should have the block, a lagging server has answered, and the read is
+      // retried.
       const isLate = performance.now() - startedMs > GRACE_MS;
       if (isLate || !isWithin(height, await this.#readState())) return undefined;
       await sleep(HEAD_RETRY_MS);
@@ -131,8 +145,9 @@ export class JetStreamLedger implements Ledger {
   }
 
   /**
-   * The stream's state. One that ends before what was read is a lagging server's; only if it persists
-   * has the stream lost blocks. The same holds for a server that does not know a stream that was read.
+   * Returns the stream's state. A state that ends before a height that was already read comes from
+   * a lagging server. Only if this persists, the stream has lost blocks. In the same way, a lagging
+   * server may not know a stream that was already read.
    */
   async #readState(): Promise<StreamState> {
     const startedMs = performance.now();
@@ -151,8 +166,8 @@ export class JetStreamLedger implements Ledger {
   }
 
   /**
-   * Undefined if a server does not know the stream, although it was read before. Throws if that is
-   * final.
+   * Returns undefined if a server does not know the stream, although the stream was read before.
+   * Throws in that case if `isFinal` is true.
    */
   async #findStream(isFinal: boolean): Promise<StreamInfo | undefined> {
     try {

@@ -1,6 +1,7 @@
 /**
- * Writes a ledger on JetStream. A lease keeps other writers out, but is only advisory: the expected
- * sequence of each publish (block-publisher.ts) is what keeps two writers apart.
+ * Writes a ledger on JetStream. A lease excludes other writers, but the lease is only advisory. The
+ * expected sequence of each publish (block-publisher.ts) ensures that two writers never mix their
+ * blocks.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,12 +22,12 @@ import type { NatsOptions } from './nats-client.ts';
 import { formatPoint, StoredHead } from './stored-head.ts';
 
 const WRITER_KEY = 'writer';
-/** The longest time after an append until the head is noted. */
+/** The longest time after an append until the head is noted in the bucket. */
 const NOTE_MS = 2_000;
 const OPEN_RETRY_MS = 200;
 /**
- * A loss must last this long before it is believed: a server that was paused may still answer as if it were
- * the leader.
+ * A loss of blocks is reported only if it lasts this long: a server that was paused may still
+ * answer as if it were the leader.
  */
 const LOSS_MS = 5_000;
 
@@ -66,7 +67,9 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     }
   }
 
-  /** An error if, according to its servers, the stream has lost blocks that were written to it. */
+  /**
+   * Returns an error if the servers say that the stream has lost blocks that were written to it.
+   */
   async #findLoss(): Promise<LedgerError | undefined> {
     const written = (await this.#note.read())?.height ?? 0;
     const { state } = await this.streamInfo();
@@ -91,7 +94,10 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     }
   }
 
-  /** An emptied stream continues its sequence; only a new stream starts at 1. */
+  /**
+   * Creates the stream again if it is empty, because an emptied stream continues its sequence, and
+   * only a new stream starts at 1.
+   */
   async #recreateEmptyStream(): Promise<void> {
     const { state } = await this.streamInfo();
     if (state.messages > 0 || state.last_seq === 0) return;
@@ -105,7 +111,10 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     this.#noteSoon();
   }
 
-  /** The head is noted in the background: a stream drops its last block much later, after its max_age. */
+  /**
+   * Notes the head in the background. A delay is harmless, because a stream drops its last block
+   * much later, after its max_age.
+   */
   #noteSoon(): void {
     if (this.#isClosed || this.#noteTimer !== undefined) return;
     this.#noteTimer = setTimeout(() => {
@@ -128,13 +137,16 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
     if (point === undefined) {
       throw new LedgerError('missing', `there is no block ${height} to prune up to`);
     }
-    // Servers treat a purge up to the first message, exclusive, as a purge of everything.
+    // If a purge ends before the first message, servers delete all messages.
     if ((await this.base()).height === height) return;
     await this.#purge(point);
     if (height === this.#publisher.head.height) this.#publisher.restartAt(point);
   }
 
-  /** The base is written first: an emptied stream no longer has the hash of its last block. */
+  /**
+   * Saves the base, and drops the blocks up to it. The base is saved first, because an emptied
+   * stream no longer has the hash of its last block.
+   */
   async #purge(point: ChainPoint): Promise<void> {
     const { name, manager } = this.link;
     const seq = point.height + 1;
@@ -168,13 +180,13 @@ class JetStreamLedgerWriter extends JetStreamLedger implements LedgerWriter {
 export interface WriterOptions extends NatsOptions {
   /** An append is retried for this long while the servers are unavailable. */
   readonly retryMs: number;
-  /** Continue although the stream has lost blocks. */
+  /** True to continue although the stream has lost blocks. */
   readonly acceptsLoss?: boolean;
 }
 
 /**
- * Opens a ledger on JetStream for writing, and creates its stream if there is none. Retries while the
- * servers are unavailable, as an append does.
+ * Opens a ledger on JetStream for writing, and creates its stream if there is none. Opening is
+ * retried while the servers are unavailable, as an append is.
  */
 export async function openJetStreamLedgerWriter(options: WriterOptions): Promise<LedgerWriter> {
   const link = await connectNats(options);

@@ -1,7 +1,8 @@
 /**
- * A lease in a key-value bucket: one process holds and renews it, and it expires if it is not renewed.
- * No clocks are compared: a process that wants the lease watches whether the entry still changes. The
- * lease is advisory: the expected sequence of each publish is what keeps two writers apart.
+ * A lease in a key-value bucket. One process has the lease and renews it; a lease that is not
+ * renewed expires. No clocks are compared: a process that wants the lease watches whether the entry
+ * still changes. The lease is advisory: the expected sequence of each publish ensures that two
+ * writers never mix their blocks.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -17,7 +18,7 @@ import {
 import type { NatsLink } from './nats.ts';
 
 const RENEW_MS = 1_000;
-/** Lease TTL. */
+/** The time after which a lease expires if it is not renewed. */
 const TTL_MS = 8_000;
 const POLL_MS = 250;
 
@@ -31,10 +32,13 @@ export function describeHolder(holder: LeaseHolder): string {
   return statusOf(holder) === 'unknown' ? `process ${pid} on ${host}` : `process ${pid}`;
 }
 
-/** The tokens of the leases that this process holds. */
+/** The tokens of the leases that this process has. */
 const heldTokens = new Set<string>();
 
-/** The host is compared as well, because not every system has ids of boots and namespaces. */
+/**
+ * Returns whether the holder is running. The hosts are compared too, because not every system has
+ * ids of boots and namespaces.
+ */
 function statusOf(holder: LeaseHolder): ProcessStatus {
   if (holder.host !== hostname()) return 'unknown';
   const status = processStatus(holder);
@@ -82,11 +86,14 @@ export class Lease {
       this.#revision = await this.#bucket.update(this.#key, text, this.#revision);
     } catch (error) {
       if (this.#link.isWrongSequence(error)) await this.#checkHolder();
-      // Otherwise NATS is unavailable: the next renewal is the retry.
+      // For any other error NATS is unavailable: the next renewal is the retry.
     }
   }
 
-  /** The entry has changed: either our own renewal, unacknowledged, or another process. */
+  /**
+   * Finds out why the entry has changed: an unacknowledged renewal of this process arrived, or
+   * another process took the lease.
+   */
   async #checkHolder(): Promise<void> {
     const entry = await this.#bucket.get(this.#key).catch(() => undefined);
     if (entry === undefined) return;
@@ -108,7 +115,7 @@ export class Lease {
     // A renewal in flight changes the revision that the delete expects.
     await this.#renewal;
     if (this.#isLost || !this.#link.isConnected) return;
-    // If this fails, the next holder waits for the TTL.
+    // If the deletion fails, the next process waits until the lease expires.
     await this.#bucket.delete(this.#key, { previousSeq: this.#revision }).catch(() => undefined);
   }
 }
@@ -120,14 +127,15 @@ interface LeasePlace {
   readonly key: string;
 }
 
-/** Undefined if the lease is free. */
+/** Returns the holder of the lease; returns undefined if the lease is free. */
 function readHolder(entry: KvEntry | null): LeaseHolder | undefined {
   return entry === null || entry.operation !== 'PUT' ? undefined : entry.json<LeaseHolder>();
 }
 
 /**
- * Takes the lease, or returns its holder. A holder whose process cannot be checked, because it is on
- * another machine or in another process namespace, is watched until it renews or the lease expires.
+ * Takes the lease and returns it; returns the holder if another process has the lease. A holder
+ * that is on another machine or in another process namespace cannot be checked. Its lease is
+ * watched until it is renewed or expires.
  */
 export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder> {
   const holder = { ...describeProcess(), host: hostname(), token: randomUUID() };
@@ -147,7 +155,7 @@ export async function takeLease(place: LeasePlace): Promise<Lease | LeaseHolder>
   }
 }
 
-/** The new revision; undefined if another process was faster. */
+/** Returns the new revision; returns undefined if another process was faster. */
 async function tryTake(
   { link, bucket, key }: LeasePlace,
   holder: LeaseHolder,

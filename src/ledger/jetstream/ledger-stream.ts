@@ -1,4 +1,4 @@
-/** The stream that holds a ledger: its subject, creation, and required configuration. */
+/** The stream of a ledger: its subject, its creation and its required configuration. */
 
 import type { StreamConfig } from '@nats-io/jetstream';
 import { LedgerError } from '../ledger.ts';
@@ -12,7 +12,10 @@ export function subjectOf(name: string): string {
   return `perpinfo.${name}.blocks`;
 }
 
-/** Creates the stream if there is none. An existing one keeps its operator's configuration. */
+/**
+ * Creates the stream if there is none. The configuration of an existing stream is checked, but not
+ * changed.
+ */
 export async function ensureStream(link: NatsLink): Promise<void> {
   const { manager, name, modules, options } = link;
   const { RetentionPolicy, StorageType } = modules.stream;
@@ -36,7 +39,7 @@ export async function ensureStream(link: NatsLink): Promise<void> {
   }
 }
 
-/** Refuses a stream whose acknowledgements do not mean that a block is durable. */
+/** Throws if the stream cannot store a ledger, for example if its storage is not durable. */
 function checkStream({ name, modules }: NatsLink, config: StreamConfig): void {
   const { RetentionPolicy, StorageType } = modules.stream;
   const { subjects = [], retention, storage, no_ack } = config;

@@ -5,10 +5,12 @@ import type { NodeConnectionOptions, Server } from '@nats-io/transport-node';
 import type { NatsAddress } from '../../config/nats-address.ts';
 import { LedgerError } from '../ledger.ts';
 
-/** Deadline for connecting to one server; then the next one is tried. */
+/** The deadline for connecting to one server. After it, the client tries the next server. */
 const CONNECT_MS = 2_000;
 const RECONNECT_MS = 250;
-/** A paused server keeps its connections open; only unanswered pings reveal it. */
+/**
+ * A paused server keeps its connections open. Only unanswered pings show that the server is paused.
+ */
 const PING_MS = 1_000;
 const PINGS_UNANSWERED_MAX = 2;
 
@@ -20,15 +22,15 @@ export interface NatsOptions {
   readonly credsFile?: string | undefined;
   /** A file with the certificate authority of the servers. */
   readonly caFile?: string | undefined;
-  /** Connecting is retried for this long; by default it is tried once. */
+  /** Connecting is retried for this long; by default, the client tries once. */
   readonly waitMs?: number | undefined;
-  /** Called before each retry. */
+  /** Called with a message when the servers cannot be reached and the client retries. */
   readonly waiting?: ((message: string) => void) | undefined;
 }
 
 export type NatsModules = Awaited<ReturnType<typeof loadModules>>;
 
-/** Loaded lazily: an embedded ledger never needs them. */
+/** Loads the modules on first use, because an embedded ledger does not need them. */
 export async function loadModules() {
   const [transport, stream, kv, objects] = await Promise.all([
     import('@nats-io/transport-node'),
@@ -39,7 +41,10 @@ export async function loadModules() {
   return { transport, stream, kv, objects };
 }
 
-/** The least recently tried server, so that the one just left is tried last. */
+/**
+ * Returns the least recently tried server, so that the server that the client has just left comes
+ * last.
+ */
 function chooseServer(pool: readonly Server[]): Server {
   return pool.reduce((oldest, server) =>
     server.lastConnect < oldest.lastConnect ? server : oldest,
@@ -60,8 +65,8 @@ function readSettingFile(flag: string, file: string): Buffer {
 }
 
 /**
- * Read here: the client would read the file in the middle of a handshake, when an error of the socket ends
- * the process, and its own error does not name the file.
+ * Reads the file before the connection starts. The client would read the file in the middle of a
+ * handshake, where an error ends the process, and the client's error does not name the file.
  */
 function readAuthority(caFile: string): { ca: string } {
   return { ca: readSettingFile('--nats-ca', caFile).toString() };
@@ -91,7 +96,7 @@ export function connectionOptions(
     pingInterval: PING_MS,
     maxPingOut: PINGS_UNANSWERED_MAX,
     reconnectToServer: chooseServer,
-    // Stack traces for each request cost more than the request.
+    // A stack trace for each request costs more than the request.
     noAsyncTraces: true,
   };
 }

@@ -16,7 +16,7 @@ import {
 } from './nats-client.ts';
 import { ServerWatch } from './server-watch.ts';
 
-/** Deadline of one request. */
+/** The deadline of one request. */
 const REQUEST_MS = 3_000;
 /** Opening is retried for at least this long while the servers elect a leader. */
 const OPEN_MS = 15_000;
@@ -27,9 +27,15 @@ const CONNECT_RETRY = { firstMs: 250, maxMs: 5_000 };
  * Refused credentials are retried for this long: a server that has just started may not know its users yet.
  */
 const REFUSED_MS = 3_000;
-/** Each get may be answered by a different one of three servers, one of which may lag. */
+/**
+ * The maximum number of direct gets for one message. Each get may be answered by another of three
+ * servers, one of which may lag.
+ */
 const DIRECT_GETS_MAX = 3;
-/** More than any cluster has: a limit in case servers keep changing their addresses. */
+/**
+ * The maximum number of servers that are remembered. It exceeds the size of any cluster, and is a
+ * limit in case servers change their addresses again and again.
+ */
 const SERVERS_SEEN_MAX = 16;
 /** The server's error code for a wrong last message id; the client has no name for it. */
 const WRONG_LAST_ID = 10070;
@@ -37,22 +43,25 @@ const WRONG_LAST_ID = 10070;
 /** A message of the ledger's stream; its data is a copy. */
 export type StoredMessage = Pick<StoredMsg, 'seq' | 'header' | 'data'>;
 
-/** A bug must not be reported as an unavailable server, and retried. */
+/**
+ * True if the error is a bug of the program. A bug must not be reported as an unavailable server,
+ * and not be retried.
+ */
 function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
   );
 }
 
-/** A deadline, to race against. */
+/** Rejects after the delay: a deadline for `Promise.race`. */
 export async function failAfter(delayMs: number, message: string): Promise<never> {
   await sleep(delayMs, undefined, { ref: false });
   throw new Error(message);
 }
 
-/** Fires when messages that are waited for stop arriving. */
+/** A timer that fires when no message arrives for a time. */
 export interface IdleTimer {
-  /** A message has arrived. */
+  /** Call this when a message has arrived. */
   reset(): void;
   /** Call this when no more messages are expected. */
   cancel(): void;
@@ -67,7 +76,9 @@ export class NatsLink {
   #isConnected = true;
   readonly #interrupts = new Set<() => void>();
   readonly #watch: ServerWatch;
-  /** Servers from the settings and those announced by other servers, the latest last. */
+  /**
+   * The servers from the settings and the servers that other servers announced, the latest last.
+   */
   #serversSeen: readonly string[] = [];
 
   constructor(
@@ -105,7 +116,7 @@ export class NatsLink {
     this.connection.reconnect().catch(() => undefined);
   }
 
-  /** True if a healthy server sent the error; a server without its peers sends 503. */
+  /** True if a healthy server sent the error. A server without its peers sends status 503. */
   #isAnswer(error: unknown): boolean {
     return error instanceof this.modules.stream.JetStreamApiError && !this.#isRefused(error);
   }
@@ -132,7 +143,7 @@ export class NatsLink {
     return this.connection.info?.max_payload ?? 1 << 20;
   }
 
-  /** Calls back whenever the connection is lost, until the returned function is called. */
+  /** Calls `interrupt` whenever the connection is lost, until the returned function is called. */
   onInterrupt(interrupt: () => void): () => void {
     this.#interrupts.add(interrupt);
     return () => this.#interrupts.delete(interrupt);
@@ -153,7 +164,7 @@ export class NatsLink {
     }
   }
 
-  /** Makes a request; failures become LedgerErrors. */
+  /** Makes a request. If it fails, throws a LedgerError. */
   async ask<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await this.untilInterrupted(work());
@@ -162,7 +173,7 @@ export class NatsLink {
     }
   }
 
-  /** Rejects when the connection is lost, because a request in flight is then never answered. */
+  /** Rejects when the connection is lost, because a request in flight then never gets an answer. */
   untilInterrupted<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const forget = this.onInterrupt(() => reject(new Error('the connection was lost')));
@@ -171,8 +182,8 @@ export class NatsLink {
   }
 
   /**
-   * Calls back when the connection is lost, or when nothing has arrived for the time: messages may also
-   * be lost between servers, and then nothing else comes.
+   * Calls `stop` when the connection is lost, or when nothing has arrived for `idleMs`: messages
+   * may also be lost between servers, and then no further message arrives.
    */
   startIdleTimer(idleMs: number, stop: (reason: Error) => void): IdleTimer {
     const startTimer = () =>
@@ -210,7 +221,7 @@ export class NatsLink {
     }
   }
 
-  /** A bug is returned unchanged. */
+  /** Returns the error as a LedgerError; returns a bug unchanged. */
   toLedgerError(what: string, error: unknown): unknown {
     if (error instanceof LedgerError || isBug(error)) return error;
     const { message } = error as Error;
@@ -222,7 +233,7 @@ export class NatsLink {
     return new LedgerError('unavailable', failed, { cause: error });
   }
 
-  /** True if a publish or an update was refused because another one came first. */
+  /** True if a publish or an update was refused because another writer was faster. */
   isWrongSequence(error: unknown): boolean {
     const { JetStreamApiCodes } = this.modules.stream;
     const code = this.#codeOf(error);
@@ -233,7 +244,7 @@ export class NatsLink {
     );
   }
 
-  /** The message at a sequence; undefined if the stream's leader has none. */
+  /** Returns the message at a sequence; returns undefined if the stream's leader has none. */
   async readMessage(seq: number): Promise<StoredMessage | undefined> {
     try {
       const reading = this.manager.streams.getMessage(this.name, { seq });
@@ -246,9 +257,10 @@ export class NatsLink {
   }
 
   /**
-   * Without a metadata leader the stream's leader refuses to return messages, although it still stores
-   * them. A direct get is answered by any server of the stream: it can prove that a message exists, but
-   * not that it is missing.
+   * Reads a message without the stream's leader. If there is no metadata leader, the stream's
+   * leader refuses to return messages, although it still stores them. Any server of the stream may
+   * answer a direct get, so the answer can prove that a message exists, but not that the message is
+   * missing.
    */
   async #readMessageDirectly(seq: number): Promise<StoredMessage | undefined> {
     try {
@@ -269,12 +281,14 @@ export class NatsLink {
     }
   }
 
-  /** The server's error code, if the server answered. */
+  /**
+   * Returns the server's error code; returns undefined if the error is not an answer of the server.
+   */
   #codeOf(error: unknown): number | undefined {
     return error instanceof this.modules.stream.JetStreamApiError ? error.code : undefined;
   }
 
-  /** Creates the key-value bucket if there is none. */
+  /** Opens the key-value bucket, and creates it if there is none. */
   openBucket(bucket: string): Promise<KV> {
     return this.#askWithRetry(`opening the bucket ${bucket}`, async () => {
       const terms = { replicas: await this.#replicas(), history: 1, allow_direct: false };
@@ -289,7 +303,10 @@ export class NatsLink {
     });
   }
 
-  /** The replication factor of the ledger's stream; if there is none yet, that of the settings. */
+  /**
+   * Returns the replication factor of the ledger's stream, or of the settings if there is no stream
+   * yet.
+   */
   async #replicas(): Promise<number> {
     try {
       return (await this.manager.streams.info(this.name)).config.num_replicas;
@@ -305,7 +322,10 @@ export class NatsLink {
   }
 }
 
-/** Retries until the deadline of the options; a file that cannot be read is not retried. */
+/**
+ * Connects to NATS, and retries until the deadline of the options. An unreadable file is an error
+ * without a retry.
+ */
 export async function connectNats(options: NatsOptions): Promise<NatsLink> {
   const { waitMs = 0, waiting } = options;
   const modules = await loadModules();
@@ -324,7 +344,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsLink> {
   }
 }
 
-/** Returns for how long after the start connecting is retried after this error. */
+/** Returns the time, counted from the first attempt, for which this error is retried. */
 function retriedMs({ cause }: LedgerError, waitMs: number, { transport }: NatsModules): number {
   const isRefused = cause instanceof transport.errors.AuthorizationError;
   return isRefused ? Math.min(waitMs, REFUSED_MS) : waitMs;
@@ -334,7 +354,7 @@ async function connectOnce(options: NatsOptions, modules: NatsModules): Promise<
   let connection: NatsConnection | undefined;
   try {
     connection = await modules.transport.connect(connectionOptions(options, modules));
-    // No check of JetStream here: the first request shows whether it is enabled.
+    // JetStream is not checked here: the first request shows whether it is enabled.
     const terms = { timeout: REQUEST_MS, checkAPI: false };
     const manager = await modules.stream.jetstreamManager(connection, terms);
     return new NatsLink(options, modules, connection, manager);

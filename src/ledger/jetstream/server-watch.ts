@@ -1,8 +1,8 @@
 /**
- * Leaves a server that makes no progress. A server that is isolated from its peers still answers pings,
- * but acknowledges nothing and receives no blocks. The stream's info reveals it: only the stream's
- * leader sends it, with the time since it last heard from each peer. A leader without a majority cannot
- * commit anything, and takes seconds to notice.
+ * Leaves a server that makes no progress. A server that is isolated from its peers still answers
+ * pings, but acknowledges nothing and receives no blocks. The stream's info reveals the isolation:
+ * only the stream's leader sends the info, with the time since the leader last heard from each
+ * peer. A leader without a majority cannot commit anything, and takes seconds to notice that.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,15 +12,19 @@ const CHECK_MS = 1_000;
 const ANSWER_MS = 1_500;
 /** A single missed answer may mean that this process was busy. */
 const FAILURES_MAX = 2;
-/** Minimum time on a server: its peers may be electing a leader. */
+/** The minimum time on a server: its peers may be electing a leader. */
 const STAY_MS = 3_000;
-/** Servers of a stream exchange heartbeats every second. */
+/**
+ * The longest silence of a healthy peer: the servers of a stream exchange heartbeats every second.
+ */
 const PEER_SILENCE_MS_MAX = 3_500;
 
 export interface WatchedServer {
   /** Reads the state of the ledger's stream. */
   readInfo(): Promise<StreamInfo>;
-  /** True if a healthy server may send the error, as for a stream that does not exist. */
+  /**
+   * True if a healthy server may send the error, for example about a stream that does not exist.
+   */
   isAnswer(error: unknown): boolean;
   /** Reconnects to another server. */
   leave(): void;

@@ -1,7 +1,7 @@
 /**
- * The newest point that is known to be stored, in the ledger's bucket. A stream whose max_age has dropped
- * all blocks no longer has the hash of the last one, which the next block needs; and a stream that ends
- * before the noted height has lost blocks.
+ * The newest point that is known to be stored, as noted in the ledger's bucket. A stream whose
+ * max_age has dropped all blocks no longer has the hash of the last block, which the next block
+ * needs. A stream that ends before the noted height has lost blocks.
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
@@ -23,7 +23,7 @@ export function formatPoint({ height, hash }: ChainPoint): string {
   return JSON.stringify(stored);
 }
 
-/** Undefined if there is no entry, or it was deleted. */
+/** Returns the stored point; returns undefined if the entry does not exist or was deleted. */
 export function readPoint(entry: KvEntry | null): ChainPoint | undefined {
   if (entry?.operation !== 'PUT') return undefined;
   const { height, hash } = entry.json<StoredPoint>();
@@ -47,13 +47,15 @@ export class StoredHead {
     return this.#link.ask('reading the noted head', () => this.#bucket.get(KEY));
   }
 
-  /** Sets the note, and may lower it: for a writer that has just opened the ledger. */
+  /** Sets the note, even to an earlier point, for a writer that has just opened the ledger. */
   async set(point: ChainPoint): Promise<void> {
     const text = formatPoint(point);
     await this.#link.ask('noting the head', () => this.#bucket.put(KEY, text));
   }
 
-  /** Raises the note, and never lowers it: writers and replicas note what they know, in any order. */
+  /**
+   * Raises the note, and never lowers it, because writers and replicas note points in any order.
+   */
   async raise(point: ChainPoint): Promise<void> {
     for (let tries = 1; ; tries++) {
       const entry = await this.#readEntry();

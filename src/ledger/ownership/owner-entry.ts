@@ -2,7 +2,7 @@
 
 import { type ProcessIdentity, processStatus } from './process-identity.ts';
 
-/** The place of the entry, inside a transaction. */
+/** Access to the entry, inside a transaction. */
 export interface EntryPlace {
   read(): Buffer | undefined;
   write(owner: Buffer): void;
@@ -17,7 +17,7 @@ export class OwnerEntry {
     this.#name = JSON.stringify(identity);
   }
 
-  /** Takes the entry, unless its owner is running: then returns that owner. */
+  /** Takes the entry and returns undefined; if the owner is running, returns the owner instead. */
   take(place: EntryPlace): ProcessIdentity | undefined {
     const owner = readEntryOwner(place);
     if (owner !== undefined && processStatus(owner) === 'running') return owner;
@@ -34,13 +34,16 @@ export class OwnerEntry {
     return place.read()?.toString() === this.#name;
   }
 
-  /** Does nothing if another process has taken over. */
+  /** Removes the entry, unless another process has taken it over. */
   release(place: EntryPlace): void {
     if (this.isOwnedAt(place)) place.remove();
   }
 }
 
-/** Undefined if there is no owner, or if the entry of an early version does not say which process it is. */
+/**
+ * Returns the owner; returns undefined if there is no owner, or if the entry of an early version
+ * does not say which process it is.
+ */
 export function readEntryOwner(place: Pick<EntryPlace, 'read'>): ProcessIdentity | undefined {
   const text = place.read()?.toString();
   return text?.startsWith('{') ? (JSON.parse(text) as ProcessIdentity) : undefined;

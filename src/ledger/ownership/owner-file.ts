@@ -4,7 +4,10 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { LedgerError } from '../ledger.ts';
 import { describeProcess, type ProcessIdentity, processStatus } from './process-identity.ts';
 
-/** Locks of ended processes that are removed before giving up. */
+/**
+ * The maximum number of attempts to take the lock, after each of which the lock of an ended process
+ * is removed.
+ */
 const ATTEMPTS_MAX = 5;
 
 export class OwnerFile {
@@ -17,7 +20,7 @@ export class OwnerFile {
     this.#draft = `${this.#lock}.${process.pid}`;
   }
 
-  /** Throws if a running process has the lock. */
+  /** Takes the lock of a file; throws if another process that may be running has the lock. */
   static take(file: string): OwnerFile {
     const lock = new OwnerFile(file);
     for (let attempt = 1; !lock.#tryTake(); attempt++) lock.#removeIfEnded(file, attempt);
@@ -46,14 +49,15 @@ export class OwnerFile {
     const owner = this.#readOwner(this.#lock);
     if (owner === undefined) return;
     if (attempt === ATTEMPTS_MAX || !isEnded(owner)) throw this.#busyError(file, owner);
-    // The lock is moved away first: another process may have taken it meanwhile.
+    // The lock is moved before it is removed, because another process may have taken it since it
+    // was read.
     renameSync(this.#lock, this.#draft);
     const isSame = JSON.stringify(this.#readOwner(this.#draft)) === JSON.stringify(owner);
     if (!isSame) linkSync(this.#draft, this.#lock);
     rmSync(this.#draft, { force: true });
   }
 
-  /** Undefined if the lock is gone. */
+  /** Returns undefined if the lock no longer exists. */
   #readOwner(lock: string): ProcessIdentity | undefined {
     try {
       return JSON.parse(readFileSync(lock, 'utf8')) as ProcessIdentity;
@@ -75,7 +79,10 @@ export class OwnerFile {
   }
 }
 
-/** A process of an earlier boot has ended. A process of another container may be running. */
+/**
+ * True if the owner has ended. A process of an earlier boot has ended, but a process of another
+ * container may be running.
+ */
 function isEnded(owner: ProcessIdentity): boolean {
   return processStatus(owner) === 'ended' || owner.boot !== describeProcess().boot;
 }

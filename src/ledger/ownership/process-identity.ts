@@ -1,22 +1,22 @@
 /**
- * Exclusive ownership: of all processes, one at a time may write. A record names the owner, and another
- * process takes the record over once the owner has ended. The record has three forms:
+ * Exclusive ownership: of all processes, one at a time may write. A record names the owner, and
+ * another process takes over the record once the owner has ended. The record has three forms:
  *
  *   owner-entry.ts         an entry in a table of LMDB: the writer of a ledger, or of an archive
  *   owner-file.ts          a file next to the file that is written: a backup
  *   ../jetstream/lease.ts  an entry on NATS with a TTL: the writer of a ledger, or of published snapshots
  *
- * A process id is unique only within its process namespace (each container has one) and until the next
- * boot, so both are part of the identity. A process of another namespace cannot be checked. The sockets
- * of presence.ts keep such processes away from a folder; for a file such an owner counts as running; on NATS
- * its lease expires.
+ * A process id is unique only within its process namespace (each container has one) and until the
+ * next boot, so both are part of the identity. A process of another namespace cannot be checked. In
+ * a folder, the sockets of presence.ts exclude such a process; as the owner of a file, it counts as
+ * running; on NATS, its lease expires.
  */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The process's start time: process ids are reused. */
+  /** The process's start time, because process ids are reused. */
   readonly startedAt: string;
   /** The kernel's id of this boot; "" if the system has none. */
   readonly boot: string;
@@ -24,21 +24,27 @@ export interface ProcessIdentity {
   readonly namespace: string;
 }
 
-/** unknown: in another namespace, boot or machine, so this process cannot check it. */
+/**
+ * unknown: the process is in another namespace, boot or machine, so this process cannot check it.
+ */
 export type ProcessStatus = 'running' | 'ended' | 'unknown';
 
-/** The 22nd field of /proc/PID/stat; "" if there is no such file. */
+/**
+ * Returns the start time of a process, the 22nd field of /proc/PID/stat; returns "" if there is no
+ * such file.
+ */
 function readStartTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in brackets, and may itself hold spaces and brackets.
+    // The second field is the program's name in brackets. The name may itself contain spaces and
+    // brackets.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';
   }
 }
 
-/** "" on systems without this file. */
+/** Returns the trimmed text of a file; returns "" on systems without this file. */
 function readOrEmpty(read: () => string): string {
   try {
     return read().trim();
