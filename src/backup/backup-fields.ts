@@ -1,4 +1,4 @@
-/** Reads the pieces of a backup that are JSON: each field is checked, and a refusal names it. */
+/** Reads the JSON pieces of a backup. Each field is checked, and a refusal names the field. */
 
 import type { Key } from '../access/keys.ts';
 import { BUDGET_EXPECTED, type Budget, isBudget } from '../config/budget.ts';
@@ -10,7 +10,7 @@ import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format
 const HEIGHTS = { from: 0, to: Number.MAX_SAFE_INTEGER };
 /** The latest time of a JavaScript date, in milliseconds. */
 const TIMES = { from: 0, to: 8.64e15 };
-/** Changing a key refuses more secrets than this. */
+/** The maximum number of secrets of a key. */
 const SECRETS_MAX = 2;
 const HASH = /^[\da-f]{64}$/;
 const HASH_EXPECTED = '64 hexadecimal digits';
@@ -59,7 +59,7 @@ export function readKeyList(payload: Buffer): BackedUpKeys {
   );
 }
 
-/** The key as it is in the file, once each of its fields is checked. */
+/** Checks each field of a key, and returns the key as it is in the file. */
 function readKey(fields: FieldReader, key: Key, ids: Set<string>, hashes: Set<string>): Key {
   const id = fields.textOf('id', /^[\da-f]{10}$/, '10 hexadecimal digits');
   refuseRepeated('id', id, ids);
@@ -94,7 +94,7 @@ function readNumbers(source: unknown): Budget {
   throw new Refusal('budget', source, BUDGET_EXPECTED);
 }
 
-/** The number of the secret. */
+/** Checks a secret, and returns its number. */
 function readSecret(fields: FieldReader, to: number, hashes: Set<string>): number {
   const number = fields.whole('number', { from: 1, to });
   const hash = fields.textOf('hash', /^[A-Za-z\d+/]{43}=$/, 'a SHA-256 in base64');

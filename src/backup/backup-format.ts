@@ -29,8 +29,8 @@ import { HASH_BYTES, nextBlock } from '../ledger/hash-chain.ts';
 import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
 
 /**
- * Increment when the layout or the state digest changes, and keep reading the one before: the digest
- * of an earlier format must then not be compared.
+ * Increment when the layout or the state digest changes, and still read the format before: the
+ * digest of an earlier format must then not be compared.
  */
 export const BACKUP_FORMAT = 1;
 export const BACKUP_MAGIC = Buffer.from('perpback');
@@ -38,11 +38,14 @@ export const FILE_HEAD_BYTES = BACKUP_MAGIC.length + 4;
 const PIECE_FIELDS_BYTES = 9;
 export const PIECE_HEAD_BYTES = PIECE_FIELDS_BYTES + HASH_BYTES;
 
-/** Deflates to a fifth of the size, as fast as blocks are read. Higher levels save little more. */
+/**
+ * Deflates blocks to a fifth of their size, as fast as they are read. Higher levels save little
+ * more.
+ */
 const DEFLATE_LEVEL = 3;
 /** The largest --block-bytes-max. */
 export const BLOCK_BYTES_MAX = 1 << 30;
-/** Room for the blocks before a long one in its piece. */
+/** Room for the blocks that precede a long block in its piece. */
 const BATCH_BYTES_MAX = 1 << 22;
 const BATCH_BLOCKS_MAX = 1 << 16;
 /** The maximum inflated size of a piece, so that a small file cannot take all memory. */
@@ -59,9 +62,11 @@ export const PIECE_KINDS = ['description', 'snapshot', 'blocks', 'keys', 'end'] 
 export type PieceKind = (typeof PIECE_KINDS)[number];
 
 export interface BackupDescription {
-  /** The point before the first block. */
+  /** The point in the hash chain before the first block. */
   readonly base: { readonly height: number; readonly hash: string };
-  /** The snapshot that a pruned ledger starts from; null if its blocks begin with the first. */
+  /**
+   * The snapshot that a pruned ledger starts from; null if the backup has the ledger's first block.
+   */
   readonly snapshot: { readonly height: number; readonly bytes: number } | null;
 }
 
@@ -132,7 +137,10 @@ export async function encodePiece(
   return { bytes: Buffer.concat([fields, checksum, stored]), checksum };
 }
 
-/** Why the piece is too large to be read; undefined if it is not. Before anything of it is read. */
+/**
+ * Returns why the piece is too large, before any of its content is read; returns undefined if it is
+ * not too large.
+ */
 export function findSizeFault(
   { kind, storedBytes, inflatedBytes }: PieceHead,
   blockBytesMax: number,
@@ -149,9 +157,9 @@ export function findSizeFault(
   return `a piece of kind ${kind} has ${storedBytes} bytes, expected at most ${storedMost}`;
 }
 
-/** Throws if the bytes are not those of the given length, deflated. */
+/** Throws if the bytes do not inflate to the given length. */
 export async function inflatePiece(stored: Buffer, inflatedBytes: number): Promise<Buffer> {
-  // zlib wants a limit of 1 or more; one chunk for everything saves a second copy.
+  // zlib expects a limit of 1 or more. One chunk for all bytes avoids a second copy.
   const maxOutputLength = Math.max(1, inflatedBytes);
   const chunkSize = Math.max(64, inflatedBytes + 1);
   const payload = await inflateBytes(stored, { maxOutputLength, chunkSize });
@@ -174,7 +182,10 @@ export function encodeBlocks(blocks: readonly StoredBlock[], last: ChainPoint): 
   return Buffer.concat([point, ...parts]);
 }
 
-/** The blocks after `previous`; throws if they do not lead to the point that is stored with them. */
+/**
+ * Returns the blocks after `previous`; throws if they do not lead to the point that is stored with
+ * them.
+ */
 export function decodeBlocks(payload: Buffer, previous: ChainPoint): StoredBlock[] {
   const blocks: StoredBlock[] = [];
   let last = previous;

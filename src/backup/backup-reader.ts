@@ -1,6 +1,6 @@
 /**
- * Reads a backup file from start to end, and checks every byte. Damaged, missing or surplus bytes are
- * an error that says where they are.
+ * Reads a backup file from start to end, and checks every byte. If bytes are damaged, missing or
+ * surplus, the error says where they are.
  */
 
 import { statSync } from 'node:fs';
@@ -42,7 +42,7 @@ export interface BackupPosition {
   readonly position: number;
   /** The checksum of the piece before. */
   readonly checksum: Buffer;
-  /** The last block before. */
+  /** The last block before this place. */
   readonly point: ChainPoint;
 }
 
@@ -54,9 +54,9 @@ export class BackupReader {
   #checksum: Buffer = encodeFileHead();
   #point: ChainPoint = { height: 0, hash: Buffer.alloc(0) };
   #description: BackupDescription | undefined;
-  /** The number of bytes of the snapshot that were read. */
+  /** The number of bytes of the snapshot that have been read. */
   #snapshotBytes = 0;
-  /** A piece that was read and not returned yet. */
+  /** A piece that has been read but not returned yet. */
   #next: Piece | undefined;
 
   private constructor(path: string, file: FileHandle, blockBytesMax: number) {
@@ -65,7 +65,7 @@ export class BackupReader {
     this.#blockBytesMax = blockBytesMax;
   }
 
-  /** A file with longer blocks than this is refused. */
+  /** Opens a backup file. A file with blocks longer than `blockBytesMax` is refused. */
   static async open(path: string, blockBytesMax = BLOCK_BYTES_MAX): Promise<BackupReader> {
     const file = await openFile(path);
     const reader = new BackupReader(path, file, blockBytesMax);
@@ -82,7 +82,7 @@ export class BackupReader {
     return this.#file.close();
   }
 
-  /** The place after what was read. */
+  /** The place after the last piece that was read. */
   get place(): BackupPosition {
     return { position: this.#position, checksum: this.#checksum, point: this.#point };
   }
@@ -102,7 +102,7 @@ export class BackupReader {
     return description;
   }
 
-  /** The bytes of the snapshot file, to be read before the blocks. */
+  /** Returns the bytes of the snapshot file. Read the snapshot before the blocks. */
   async *readSnapshot(): AsyncGenerator<Buffer> {
     const { snapshot } = await this.readDescription();
     const expected = snapshot?.bytes ?? 0;
@@ -121,7 +121,7 @@ export class BackupReader {
     }
   }
 
-  /** The blocks, each checked to follow the one before. */
+  /** Returns the blocks; throws if a block does not follow the block before. */
   async *readBlocks(): AsyncGenerator<readonly StoredBlock[]> {
     for await (const _ of this.readSnapshot());
     for (;;) {
@@ -142,12 +142,15 @@ export class BackupReader {
     }
   }
 
-  /** Undefined if the backup was made without keys. Read them after the blocks. */
+  /** Returns undefined if the backup was made without keys. Read the keys after the blocks. */
   async readKeys(): Promise<BackedUpKeys | undefined> {
     return this.#takeFields('keys', readKeyList);
   }
 
-  /** Throws if anything comes after it, or if it is not the end of the blocks that were read. */
+  /**
+   * Reads the end; throws if bytes come after it, or if it does not match the blocks that were
+   * read.
+   */
   async readEnd(): Promise<BackupEnd> {
     const end = await this.#takeFields('end', readEndFields);
     if (end === undefined) throw await this.#missing('end');
@@ -164,7 +167,9 @@ export class BackupReader {
     throw this.#damage(`got ${rest} bytes after its end, expected none`);
   }
 
-  /** Undefined if the next piece is of another kind; throws if a field of it is wrong. */
+  /**
+   * Returns undefined if the next piece is of another kind; throws if one of its fields is wrong.
+   */
   async #takeFields<T>(kind: PieceKind, read: (payload: Buffer) => T): Promise<T | undefined> {
     const piece = await this.#peek();
     if (piece?.kind !== kind) return undefined;
@@ -184,7 +189,7 @@ export class BackupReader {
     this.#next = undefined;
   }
 
-  /** The next piece; undefined at the end of the file. */
+  /** Returns the next piece; returns undefined at the end of the file. */
   async #peek(): Promise<Piece | undefined> {
     this.#next ??= await this.#readPiece();
     return this.#next;
@@ -228,7 +233,7 @@ export class BackupReader {
 
   async #read(position: number, length: number): Promise<Buffer> {
     const size = await this.#readSize();
-    // Checked before a damaged length allocates too much memory.
+    // This check comes first, because a damaged length would allocate too much memory.
     if (position + length > size) {
       throw this.#damage(`it ends at byte ${size}, expected at least ${position + length}`);
     }
@@ -287,7 +292,7 @@ export class BackupReader {
   }
 }
 
-/** Refuses a pipe: reading it would wait forever. */
+/** Refuses a pipe, because a read from a pipe would wait forever. */
 async function openFile(path: string): Promise<FileHandle> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new UsageError([`there is no file ${path}`]);

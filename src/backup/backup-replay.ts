@@ -1,4 +1,4 @@
-/** Replays the blocks of a backup file, as a restore will. */
+/** Replays the blocks of a backup file, in the same way as a restore. */
 
 import { CHAIN_START } from '../ledger/hash-chain.ts';
 import { LedgerError } from '../ledger/ledger.ts';
@@ -12,7 +12,7 @@ import { createState } from '../state/state.ts';
 import type { BackupReader } from './backup-reader.ts';
 import type { ScanProgress } from './backup-scan.ts';
 
-/** The replica at the last block; throws if a block does not apply. */
+/** Returns a replica that has applied the last block; throws if a block does not apply. */
 export async function replayBackup(reader: BackupReader, progress: ScanProgress): Promise<Replica> {
   const replica = await createReplica(reader);
   for await (const blocks of reader.readBlocks()) {
@@ -39,7 +39,9 @@ export async function createReplica(reader: BackupReader): Promise<Replica> {
   throw damagedSnapshot(reader, `it is of height ${state.height}, expected ${snapshot.height}`);
 }
 
-/** Damaged bytes may make the decoder throw any error. */
+/**
+ * Converts all errors to LedgerErrors, because damaged bytes may make the decoder throw any error.
+ */
 async function readBackedUp(reader: BackupReader, bytes: number): Promise<LoadedSnapshot> {
   try {
     return await readSnapshot(new ChunkSource(bytes, reader.readSnapshot()));
@@ -55,7 +57,7 @@ function damagedSnapshot({ path }: BackupReader, reason: string, cause?: unknown
   });
 }
 
-/** The bytes of chunks, one after the other. */
+/** Reads a snapshot's bytes from chunks, one after the other. */
 class ChunkSource implements SnapshotSource {
   readonly size: number;
   readonly #chunks: AsyncIterator<Buffer>;

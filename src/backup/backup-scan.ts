@@ -1,10 +1,13 @@
-/** Reads existing backup files: finished files, and the sound part of an unfinished file. */
+/** Reads existing backup files: finished files, and the intact part of an unfinished file. */
 
 import { LedgerError } from '../ledger/ledger.ts';
 import type { BackedUpKeys, BackupDescription, BackupEnd } from './backup-format.ts';
 import { type BackupPosition, BackupReader } from './backup-reader.ts';
 
-/** Called with the height that was read, and the share of the file's bytes; may throw to abort. */
+/**
+ * Called with the height that was read and the share of the file's bytes that was read; may throw
+ * to abort.
+ */
 export type ScanProgress = (height: number, share: number) => void;
 
 export interface ScannedBackup {
@@ -12,7 +15,7 @@ export interface ScannedBackup {
   /** Undefined if the backup was made without keys. */
   readonly keys: BackedUpKeys | undefined;
   readonly end: BackupEnd;
-  /** The position after the last block. */
+  /** The position after the last piece of blocks. */
   readonly blocksEnd: BackupPosition;
 }
 
@@ -40,8 +43,8 @@ export interface BackupStart {
 }
 
 /**
- * The sound part of a file whose end may be torn, up to its last whole piece of blocks; undefined if it
- * holds no block.
+ * Returns the intact part of a file whose end may be incomplete, up to its last complete piece of
+ * blocks; returns undefined if the file contains no block.
  */
 export async function scanStart(
   path: string,

@@ -37,7 +37,7 @@ export interface BackupOptions {
   readonly file: string;
   /** Undefined for a backup without keys. */
   readonly keys: BackedUpKeys | undefined;
-  /** Reports what costs time, not correctness. */
+  /** Reports problems that cost time, but do not affect correctness. */
   warn(message: string): void;
   /** Reports progress; may throw to abort. */
   progress(step: string, height: number, share: number): void;
@@ -59,7 +59,7 @@ export async function backUpLedger(options: BackupOptions): Promise<FinishedBack
 }
 
 async function writeBackup(options: BackupOptions): Promise<FinishedBackup> {
-  // The height of the backup: blocks that are appended later belong to the next backup.
+  // The height of the backup. Blocks that are appended later are left to the next backup.
   const head = await options.source.ledger.head();
   const { part, point } = await openPart(options, head);
   try {
@@ -78,7 +78,7 @@ interface OpenPart {
   readonly point: ChainPoint;
 }
 
-/** Continues an interrupted backup or a finished one, or starts a new one. */
+/** Continues an interrupted or a finished backup, or starts a new backup. */
 async function openPart(options: BackupOptions, head: ChainPoint): Promise<OpenPart> {
   const { file } = options;
   const finished = await findFinished(options);
@@ -95,7 +95,7 @@ async function continuePart(file: string, { blocksEnd }: BackupStart): Promise<O
   return { part: await PartFile.continue(file, blocksEnd), point: blocksEnd.point };
 }
 
-/** The earlier backup of this ledger; throws if the file holds anything else. */
+/** Returns the earlier backup of this ledger; throws if the file contains anything else. */
 async function findFinished(options: BackupOptions): Promise<BackupStart | undefined> {
   const { file, source, progress } = options;
   if (!isThere(file)) return undefined;
@@ -124,8 +124,8 @@ async function scanFile(file: string, progress: ScanProgress): Promise<ScannedBa
 }
 
 /**
- * The unfinished backup, unless it has fewer blocks than the finished backup, or can no longer be
- * continued.
+ * Returns the unfinished backup, unless it has fewer blocks than the finished backup or can no
+ * longer be continued.
  */
 async function findStarted(
   options: BackupOptions,
@@ -167,7 +167,7 @@ function isThere(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** A new file, with the snapshot that a pruned ledger needs. */
+/** Creates a new file, with the snapshot that a pruned ledger needs. */
 async function createPart(options: BackupOptions, head: ChainPoint): Promise<OpenPart> {
   const { source, file } = options;
   const base = await source.ledger.base();
@@ -210,7 +210,10 @@ async function writeStart(
   for await (const piece of stream) await part.append('snapshot', piece as Buffer);
 }
 
-/** The earliest usable snapshot. It stays open, so that the writer may delete its file meanwhile. */
+/**
+ * Opens the earliest usable snapshot. The file stays open, so that the writer may delete it during
+ * the backup.
+ */
 async function openSnapshot(
   { source, warn }: BackupOptions,
   base: ChainPoint,
@@ -231,7 +234,7 @@ async function openSnapshot(
       await file.close();
     } catch (error) {
       await file?.close();
-      // The ledger did not answer, so nothing is known about the snapshot.
+      // The ledger did not answer, so the snapshot may be valid.
       if (isUnavailable(error)) throw error;
       warn(`the snapshot of height ${height} is ignored: ${(error as Error).message}`);
     }
@@ -261,7 +264,7 @@ async function addBlocks(
   throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
 }
 
-/** Throws if the block after a point was pruned while the backup ran. */
+/** Throws if the block after this point was pruned while the backup ran. */
 async function checkIsKept(ledger: Ledger, { height }: ChainPoint): Promise<void> {
   const base = await ledger.base();
   if (base.height <= height) return;
@@ -269,7 +272,10 @@ async function checkIsKept(ledger: Ledger, { height }: ChainPoint): Promise<void
   throw new LedgerError('missing', message);
 }
 
-/** Reads the blocks back, adds the keys and the digest of the replayed state, and reads those back. */
+/**
+ * Reads the blocks back, adds the keys and the digest of the replayed state, and reads keys and
+ * digest back.
+ */
 async function completePart(options: BackupOptions, part: PartFile): Promise<BackupEnd> {
   const { file, keys, progress } = options;
   const reader = await BackupReader.open(partPath(file));
@@ -290,7 +296,10 @@ async function completePart(options: BackupOptions, part: PartFile): Promise<Bac
   }
 }
 
-/** A label from a version that did not check labels would be refused by a restore. */
+/**
+ * Formats a key's label. A version that did not check labels may have stored a label that a restore
+ * would refuse.
+ */
 function withPlainLabel(key: Key): Key {
   return { ...key, label: formatLabel(key.label) };
 }

@@ -28,7 +28,7 @@ export class PartFile {
     this.#checksum = checksum;
   }
 
-  /** Starts a new file, and overwrites an earlier one. */
+  /** Starts a new file, and overwrites an earlier unfinished file. */
   static create(target: string): Promise<PartFile> {
     return explainWriteFailure(target, async () => {
       const file = await open(partPath(target), 'w');
@@ -60,7 +60,7 @@ export class PartFile {
     return explainWriteFailure(this.#target, () => this.#file.sync());
   }
 
-  /** Gives it its final name, durably. */
+  /** Renames the file to its final name, durably. */
   finish(): Promise<void> {
     return explainWriteFailure(this.#target, async () => {
       await rename(partPath(this.#target), this.#target);
@@ -77,7 +77,7 @@ export class PartFile {
   }
 }
 
-/** Explains failures of the disk. */
+/** Does work that writes a backup, and explains failures of the disk. */
 export async function explainWriteFailure<T>(target: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

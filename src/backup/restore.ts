@@ -18,9 +18,9 @@ export interface RestoreOptions {
   readonly file: string;
   /** The data directory. */
   readonly data: string;
-  /** A file with longer blocks is refused, unless they are shorter than BLOCK_BYTES_USUAL. */
+  /** A file with longer blocks is refused, unless the blocks are shorter than BLOCK_BYTES_USUAL. */
   readonly blockBytesMax: number;
-  /** Reports what costs time, not correctness. */
+  /** Reports problems that cost time, but do not affect correctness. */
   warn(message: string): void;
   /** Reports progress; may throw to abort. */
   progress(step: string, height: number, share: number): void;
@@ -29,7 +29,9 @@ export interface RestoreOptions {
 export interface RestoredBackup extends BackupEnd {
   /** Number of blocks that were not in the folder before. */
   readonly addedBlocks: number;
-  /** Number of keys that were added; undefined if the folder has keys already, which stay as they are. */
+  /**
+   * Number of keys that were added; undefined if the folder already has keys, which stay unchanged.
+   */
   readonly addedKeys: number | undefined;
 }
 
@@ -50,14 +52,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredBa
   }
 }
 
-/** The inflated size that is always allowed for a piece: far more than the usual size of a block. */
+/** The inflated size that is always allowed for a piece. Blocks are usually far smaller. */
 const BLOCK_BYTES_USUAL = 1 << 26;
 
 function openReader({ file, blockBytesMax }: RestoreOptions): Promise<BackupReader> {
   return BackupReader.open(file, Math.max(blockBytesMax, BLOCK_BYTES_USUAL));
 }
 
-/** Checks all that can be checked before anything is written. */
+/** Checks the whole file, and its snapshot, before anything is written. */
 async function checkBackup(options: RestoreOptions): Promise<ScannedBackup> {
   const reader = await openReader(options);
   try {
@@ -72,8 +74,8 @@ async function checkBackup(options: RestoreOptions): Promise<ScannedBackup> {
 }
 
 /**
- * Checks the snapshot that a pruned ledger starts from: it must be intact and belong to one of the
- * backup's blocks.
+ * Checks the snapshot that a pruned ledger starts from: it must be intact, and not later than the
+ * last block of the backup.
  */
 async function checkSnapshot(options: RestoreOptions, end: BackupEnd): Promise<void> {
   const reader = await openReader(options);
@@ -100,7 +102,10 @@ class Restoration {
     this.#snapshots = new SnapshotFolder(options.data);
   }
 
-  /** Adds the blocks after those that are there, which must be the backup's; returns their number. */
+  /**
+   * Adds the blocks that the folder lacks, and returns their number. The blocks already in the
+   * folder must be those of the backup.
+   */
   async addBlocks(): Promise<number> {
     const { end, description } = this.#backup;
     const head = await this.#ledger.head();
@@ -126,13 +131,13 @@ class Restoration {
     }
   }
 
-  /** The snapshot that a pruned ledger starts from. */
+  /** Stores the snapshot that a pruned ledger starts from. */
   async #addSnapshot(reader: BackupReader): Promise<void> {
     const { snapshot } = await reader.readDescription();
     if (snapshot !== null) await this.#snapshots.receive(snapshot.height, reader.readSnapshot());
   }
 
-  /** Prepares an empty ledger. */
+  /** Prepares an empty ledger, and returns its base. */
   async #start(reader: BackupReader): Promise<ChainPoint> {
     const { point: base } = reader.place;
     await this.#ledger.startRestore();
@@ -161,7 +166,7 @@ class Restoration {
     if (blocks.length > 0) await this.#ledger.append(blocks);
   }
 
-  /** Throws if the folder's last block is not the backup's of that height. */
+  /** Throws if the folder's last block differs from the backup's block of that height. */
   #compare(point: ChainPoint, head: ChainPoint): void {
     if (point.height === head.height && !point.hash.equals(head.hash)) throw this.#conflict(head);
   }
@@ -193,7 +198,7 @@ class Restoration {
     throw new LedgerError('corrupt', message);
   }
 
-  /** Saves the state for a fast start; nothing depends on it. */
+  /** Saves the state, so that the next start is fast. A failure is only a warning. */
   async saveSnapshot(state: StateView): Promise<void> {
     if (state.height === 0) return;
     const { end } = this.#backup;
@@ -207,7 +212,10 @@ class Restoration {
   }
 }
 
-/** Existing keys stay unchanged: the backup may contain keys that were revoked after it was made. */
+/**
+ * Adds the keys of the backup, unless the folder already has keys: the backup may contain keys that
+ * were revoked after it was made.
+ */
 async function addKeys(data: string, keys: BackedUpKeys): Promise<number | undefined> {
   if (keys.length === 0) return 0;
   const store = await openEmbeddedKeys(data);

@@ -1,12 +1,14 @@
 /**
- * Measures how long a replica may have been behind its ledger. The ledger's time does not show that, because
- * the time also stands still while a feed pauses. So the watch looks up the ledger's newest block again and
- * again: a replica that has reached this block was not behind at the time of the look-up.
+ * Measures how long a replica may have been behind its ledger. The ledger's time does not show
+ * this, because it also stops while a feed pauses. So the watch looks up the ledger's newest block
+ * again and again: a replica that has reached this block was not behind at the time of the look-up.
  */
 export class HeadWatch {
-  /** When the replica was last known to have every block. */
+  /** The time at which the replica was last known to have every block. */
   #completeMs: number;
-  /** The newest block that the replica has not reached yet, and when it was looked up. */
+  /**
+   * The newest block that the replica has not reached yet, and the time at which it was looked up.
+   */
   #ahead: { readonly height: number; readonly seenMs: number } | undefined;
 
   constructor(completeMs: number) {
@@ -29,14 +31,14 @@ export class HeadWatch {
     this.#completeMs = Math.max(this.#completeMs, atMs);
   }
 
-  /** Returns how much older than the ledger the replica's state may be. */
+  /** Returns by how much the replica's state may be older than the ledger. */
   doubtMs(nowMs: number): number {
     return nowMs - this.#completeMs;
   }
 
   /**
-   * The height of a block that the replica is known to lack; undefined if no such block is known, for
-   * example without a connection.
+   * The height of a block that the replica is known to lack; undefined if no such block is known,
+   * for example because the ledger cannot be reached.
    */
   get heightAhead(): number | undefined {
     return this.#ahead?.height;

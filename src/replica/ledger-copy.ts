@@ -1,4 +1,4 @@
-/** Copies a ledger to another one, reads the copy back, and compares it with the original. */
+/** Copies a ledger to another ledger, reads the copy back, and compares it with the original. */
 
 import { CHAIN_START, checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
@@ -18,11 +18,11 @@ export interface CopyOptions extends Required<Pick<ReplicaOptions, 'warn' | 'pro
 export interface CopiedLedger {
   readonly head: ChainPoint;
   readonly digest: string;
-  /** Number of blocks copied by this call; an earlier copy may have been continued. */
+  /** Number of blocks that this call copied; it may have continued an earlier copy. */
   readonly copiedBlocks: number;
 }
 
-/** Throws a LedgerError if the copy differs from the original. */
+/** Copies a ledger; throws a LedgerError if the copy differs from the original. */
 export async function copyLedger(options: CopyOptions): Promise<CopiedLedger> {
   const original = await restoreOriginal(options);
   const { point: head } = original;
@@ -38,7 +38,7 @@ function restoreOriginal({ source, until, warn, progress }: CopyOptions): Promis
   return restoreReplica({ ...source, height: until, warn, progress });
 }
 
-/** The head of the copy, which must be a block of the original. */
+/** Returns the head of the copy; throws if the head is not a block of the original. */
 async function findStart({ source, target }: CopyOptions, end: ChainPoint): Promise<ChainPoint> {
   const base = await source.ledger.base();
   const head = await target.ledger.head();
@@ -72,7 +72,9 @@ async function copyBlocks(
   throw new LedgerError('corrupt', `block ${previous.height + 1} is not in the ledger`);
 }
 
-/** Reads the whole copy back, and compares the replayed state. */
+/**
+ * Reads the whole copy back, and compares its last block and its replayed state with the original.
+ */
 async function compareCopy(options: CopyOptions, end: ChainPoint, digest: string): Promise<void> {
   const { target, copying } = options;
   const base = await target.ledger.base();
@@ -90,7 +92,10 @@ async function compareCopy(options: CopyOptions, end: ChainPoint, digest: string
   throw new LedgerError('corrupt', `the copy differs from the original at height ${end.height}`);
 }
 
-/** An empty state, or for a pruned ledger the original's earliest usable snapshot. */
+/**
+ * Returns a replica with an empty state, or with the original's earliest usable snapshot if the
+ * ledger was pruned.
+ */
 async function createReplicaAt(base: ChainPoint, { source }: CopyOptions): Promise<Replica> {
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const { snapshots } = source;
@@ -101,7 +106,7 @@ async function createReplicaAt(base: ChainPoint, { source }: CopyOptions): Promi
   throw new LedgerError('missing', `no snapshot of the original from ${base.height} on is usable`);
 }
 
-/** A pruned copy needs a snapshot to start from; any other one starts faster with it. */
+/** A pruned copy needs a snapshot to start from; any other copy starts faster with a snapshot. */
 async function saveSnapshot(
   { snapshots, shared }: Storage,
   { state, point }: Replica,

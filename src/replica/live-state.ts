@@ -1,6 +1,6 @@
 /**
- * The state that a server answers from: restored at the start, then following the ledger. It is
- * undefined until the first catch-up, and forever after the chain is found broken.
+ * The state from which a server answers. It is restored at the start, and then follows the ledger.
+ * It is undefined until the first catch-up, and for good once the hash chain is found to be broken.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,21 +13,31 @@ import { needsPrunedBlocks, type Replica, restoreReplica } from './replica.ts';
 import type { SharedSnapshots } from './shared-snapshots.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** A health check waits this long for the replica to catch up with a head that has just moved. */
+/** A health check waits this long for the replica to reach the ledger's newest block. */
 const CATCH_UP_MS = 200;
-/** A health check waits this long for the head before it uses the last known head. */
+/**
+ * A health check waits this long for the height of the newest block; then it uses the last known
+ * height.
+ */
 const HEAD_MS = 500;
-/** The newest block is looked up this often while a limit says how far behind an answer may be. */
+/**
+ * The newest block is looked up at this interval if there is a limit for how far behind an answer
+ * may be.
+ */
 const LOOK_MS = 1000;
 const RETRY = { firstMs: 500, maxMs: 4_000 };
-/** Maximum number of requests that wait for a height, including requests whose clients have gone. */
+/**
+ * Maximum number of requests that wait for a height, including requests whose clients have
+ * disconnected.
+ */
 const WAITERS_MAX = 65_536;
 
 const HEALTHY = 'caught up and fresh';
 /**
- * A ledger that cannot be reached for a moment is no reason to stop: after --max-age it is stale.
+ * A service whose ledger cannot be reached for a moment is still healthy; its state becomes stale
+ * after --max-age.
  *
- * @internal exported for the simulator of faults
+ * @internal exported for the fault simulator
  */
 export const HEALTHY_HEAD_UNKNOWN = 'fresh, and caught up with the last block that could be read';
 
@@ -63,7 +73,10 @@ export interface Health {
   readonly message: string;
 }
 
-/** An event that can end a wait early. */
+/**
+ * An event that ends a wait early, such as a client that disconnects. It calls the functions that
+ * were added.
+ */
 export interface EarlyEnd {
   add(end: () => void): void;
   delete(end: () => void): void;
@@ -78,22 +91,31 @@ export interface LiveStateOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
   readonly shared?: SharedSnapshots | undefined;
-  /** Ledger time further from the clock than this is stale; 0 disables the check. */
+  /**
+   * If the ledger's time differs from the clock by more than this, the state is stale; 0 disables
+   * the check.
+   */
   readonly maxAgeMs: number;
-  /** A state that may be older than the ledger by more than this is not served; 0 for no limit. */
+  /**
+   * A state that may be older than the ledger by more than this is not used for answers; 0 for no
+   * limit.
+   */
   readonly maxBehindMs?: number;
   warn(message: string): void;
   /** Called after the restore and after each batch of blocks. */
   advanced(state: StateView): void;
-  /** Called before blocks are applied, which wait for what it returns. */
+  /** Called before blocks are applied. They are applied when the returned promise has resolved. */
   beforeBlocks?(): Promise<void> | undefined;
-  /** Called after each slice of work with blocks, with its time. */
+  /** Called after each slice of work on blocks, with the duration of the slice. */
   worked?(seconds: number): void;
   /** Called after `advanced`, between two blocks. */
   keep?(replica: Replica): void;
-  /** Called when the state may no longer be served because of `maxBehindMs`. */
+  /** Called when answers from the state stop because of `maxBehindMs`. */
   cutOff?(): void;
-  /** `advanced` or `keep` threw: a bug, but ledger and state are unharmed. */
+  /**
+   * Called when `advanced` or `keep` threw an error: a bug that did not harm the ledger or the
+   * state.
+   */
   failed(error: Error): void;
 }
 
@@ -101,16 +123,18 @@ export class LiveState {
   readonly #options: LiveStateOptions;
   #replica: Replica | undefined;
   #replayed = { height: 0, target: 0 };
-  /** Why the last attempt to restore failed and is retried; "" if none failed. */
+  /**
+   * The reason why the last attempt to restore failed and is retried; "" if no attempt has failed.
+   */
   #retryReason = '';
   #failure: Error | undefined;
   #headSeen = 0;
   /** Undefined until the first restore. */
   #headWatch: HeadWatch | undefined;
   #isCutOff = false;
-  /** The ledger's time on the monotonic clock. */
+  /** The ledger's time, converted to the monotonic clock. */
   #monotonicTimeMs = performance.now();
-  /** The time by which the ledger was ahead of the clock when its newest block came. */
+  /** The time by which the ledger was ahead of the clock when its newest block was applied. */
   #aheadMs = 0;
   readonly #waiters = new Set<Waiter>();
   #feedFailure: FeedFailure | undefined;
@@ -125,12 +149,12 @@ export class LiveState {
     });
   }
 
-  /** Undefined while questions cannot be answered. */
+  /** The state to answer from; undefined while questions cannot be answered. */
   get state(): StateView | undefined {
     return this.#failure === undefined ? this.#replica?.state : undefined;
   }
 
-  /** Why `state` is undefined. */
+  /** The reason why `state` is undefined. */
   get unavailableReason(): string {
     if (this.#failure !== undefined) return `the ledger is broken: ${this.#failure.message}`;
     const { height, target } = this.#replayed;
@@ -141,8 +165,8 @@ export class LiveState {
   }
 
   /**
-   * Why the ledger's time is stale; undefined if it is fresh. A time too far ahead of the clock is
-   * reported as well: clocks may differ by no more than the maximum age.
+   * Returns why the ledger's time is stale; returns undefined if it is fresh. A time too far ahead
+   * of the clock is reported as well: clocks may differ by no more than the maximum age.
    */
   findStaleness(nowMs: number): Pick<Health, 'status' | 'message'> | undefined {
     const { maxAgeMs } = this.#options;
@@ -157,22 +181,25 @@ export class LiveState {
     return { status: 'stale', message: `${newest}, more than ${maxAgeMs / 1000} s ago` };
   }
 
-  /** The age of the ledger's time. Setting the clock back never lowers it. */
+  /** Returns the age of the ledger's time. Setting the clock back never lowers it. */
   #ageAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;
     return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs);
   }
 
   /**
-   * Returns the same as the age, but below 0 while the ledger is ahead of the clock, unless the clock was
-   * set back since.
+   * Returns the age of the ledger's time, as a negative number while the ledger is ahead of the
+   * clock. Setting the clock back never lowers it.
    */
   #lagAt(nowMs: number): number {
     const time = this.#replica?.state.time ?? 0;
     return Math.max(nowMs - time, performance.now() - this.#monotonicTimeMs - this.#aheadMs);
   }
 
-  /** This machine's time, but never less than ledger time plus the monotonic time since. */
+  /**
+   * Returns this machine's time, but at least the ledger's time plus the monotonic time that has
+   * passed since.
+   */
   nowMs(): number {
     const time = this.#replica?.state.time ?? 0;
     return Math.max(Date.now(), time + (performance.now() - this.#monotonicTimeMs));
@@ -183,7 +210,7 @@ export class LiveState {
     this.#feedFailure = failure;
   }
 
-  /** Restores and follows until the signal; rejects when the ledger is broken. */
+  /** Restores and follows until the signal aborts; rejects when the ledger is broken. */
   async run(signal: AbortSignal): Promise<void> {
     const looking = this.#lookAtHeads();
     try {
@@ -212,7 +239,10 @@ export class LiveState {
     if (this.#isCutOff && !wasCutOff) this.#options.cutOff?.();
   }
 
-  /** Why the state may not be served although there is one; undefined if it may be. */
+  /**
+   * Returns why the state may not be used for answers although it exists; returns undefined if it
+   * may be used.
+   */
   findCutOff(): Pick<Health, 'status' | 'message'> | undefined {
     const { maxBehindMs = 0 } = this.#options;
     const watch = this.#headWatch;
@@ -227,14 +257,17 @@ export class LiveState {
     return { status: 'cut_off', message: `at height ${height}, ${since}: ${ledger}` };
   }
 
-  /** True if it must restore again, because the next blocks were pruned before they were read. */
+  /**
+   * Returns true if the state must be restored again, because the next blocks were pruned before
+   * they were read.
+   */
   async #restoreAndFollow(signal: AbortSignal): Promise<boolean> {
     const { ledger, warn } = this.#options;
     const startedMs = performance.now();
     const replica = await this.#restore(signal);
     if (replica === undefined) return false;
     this.#replica = replica;
-    // The replica has every block that existed when the restore began.
+    // The replica has every block that existed when the restore started.
     this.#headWatch ??= new HeadWatch(startedMs);
     this.#resolveRestored();
     this.#advance(replica);
@@ -250,7 +283,10 @@ export class LiveState {
     }
   }
 
-  /** Retries while the ledger is unavailable; undefined if the signal came first. */
+  /**
+   * Restores a replica, and retries while the ledger is unavailable; returns undefined if the
+   * signal aborts first.
+   */
   async #restore(signal: AbortSignal): Promise<Replica | undefined> {
     const { ledger, snapshots, shared, warn } = this.#options;
     const progress = (height: number, target: number) => {
@@ -288,8 +324,8 @@ export class LiveState {
   }
 
   /**
-   * Resolves when the state reaches the height, at the deadline, or at an earlier end; at once if too many
-   * wait.
+   * Resolves when the state reaches the height, at the deadline, or at an early end. Resolves at
+   * once if too many requests are waiting.
    */
   async waitFor(height: number, timeoutMs: number, early?: EarlyEnd): Promise<void> {
     if ((this.state?.height ?? 0) >= height || this.#waiters.size === WAITERS_MAX) return;
@@ -325,8 +361,9 @@ export class LiveState {
   }
 
   /**
-   * The height of the newest block, or the last known one if the ledger does not answer in time. Only
-   * the replica decides that the ledger is broken: it knows which failures are temporary.
+   * Returns the height of the newest block, or the last known height if the ledger does not answer
+   * in time. Only the replica decides that the ledger is broken, because the replica knows which
+   * failures are temporary.
    */
   async #readHead(): Promise<{ head: number; isRead: boolean }> {
     const askedMs = performance.now();
@@ -366,7 +403,7 @@ export class LiveState {
   }
 }
 
-/** Precise to the second. */
+/** Formats a time with a precision of one second. */
 function formatUtc(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

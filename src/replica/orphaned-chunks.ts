@@ -1,16 +1,19 @@
 /**
- * Removes chunks on NATS that belong to no snapshot. The client of the object store stores the chunks of
- * an object first and its description last, so a process that is killed in between leaves chunks that
- * nothing else would ever delete.
+ * Removes chunks on NATS that belong to no snapshot. The client of the object store stores the
+ * chunks of an object first and its description last. A process that is killed in between leaves
+ * chunks that nothing else would ever delete.
  *
  *   $O.BUCKET.C.ID     the chunks of an object
- *   $O.BUCKET.M.NAME   its description with the id, also once it is deleted; the name in base64url
+ *   $O.BUCKET.M.NAME   its description with the id, even after its deletion; the name in base64url
  */
 
 import type { ObjectStore } from '@nats-io/obj';
 import type { NatsLink } from '../ledger/jetstream/nats.ts';
 
-/** Newer chunks may belong to another process that is publishing although it has lost its lease. */
+/**
+ * Newer chunks are not removed. They may belong to another process that is publishing although it
+ * has lost its lease.
+ */
 const ORPHANED_MS = 600_000;
 
 interface ChunkPlace {
@@ -44,7 +47,10 @@ async function isOld(place: ChunkPlace, subject: string): Promise<boolean> {
   return last !== null && nowMs - last.time.getTime() > ORPHANED_MS;
 }
 
-/** Descriptions are read one by one: chunks that an interrupted list lacks would count as orphans. */
+/**
+ * Reads the descriptions one by one, because an interrupted list would lack some of them, and their
+ * chunks would count as orphans.
+ */
 async function readDescribedIds(place: ChunkPlace): Promise<Set<string>> {
   const { link, objects } = place;
   const described = new Set<string>();

@@ -1,10 +1,13 @@
-/** The snapshot after a replay that took long, so that the next start does not replay the same blocks. */
+/** Saves a snapshot after a long replay, so that the next start does not replay the same blocks. */
 
 import type { ChainPoint } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
 import type { SnapshotFolder } from './snapshot-folder.ts';
 
-/** Saving and loading a snapshot of a million accounts takes less time than this. */
+/**
+ * A replay that takes longer than this is expensive: a snapshot of a million accounts is saved and
+ * loaded in less time.
+ */
 export const EXPENSIVE_REPLAY_MS = 5_000;
 
 interface Replayed {
@@ -18,13 +21,14 @@ interface SaveOptions {
   warn(message: string): void;
 }
 
-/** Saves the state as it is; no block may be applied before it resolves. Never rejects. */
+/** Saves the current state; no block may be applied before the promise resolves. Never rejects. */
 export async function saveReplayed(
   { state, point }: Replayed,
   { snapshots, warn }: SaveOptions,
 ): Promise<void> {
   try {
-    // Several workers end the same replay at almost the same time.
+    // Several workers finish the same replay at almost the same time, and only one of them needs to
+    // save.
     if (!snapshots.isOurs() || (await snapshots.isWritten())) return;
     await snapshots.save(state, point.hash);
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * A replica: the state that a ledger's blocks fold into. It starts from the newest snapshot of the
- * ledger, replays the blocks after it, and can follow new ones. Every block's link is checked: at a
- * gap, a wrong hash or a block that does not apply, the replica fails permanently.
+ * A replica: the state that results from a ledger's blocks. It starts from the newest snapshot of
+ * the ledger, replays the blocks after the snapshot, and can follow new blocks. Every block's link
+ * is checked. At a gap, a wrong hash or a block that does not apply, the replica fails permanently.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -27,7 +27,7 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 /** A replica works for this many milliseconds before it yields to the event loop. */
 const SLICE_MS = 0.3;
-/** Longer lines are applied in pieces; shorter ones take less than a slice. */
+/** Longer lines are applied in pieces; a shorter line takes less time than a slice. */
 const LONG_LINE_BYTES = 1 << 14;
 
 export interface ReplicaOptions {
@@ -38,11 +38,12 @@ export interface ReplicaOptions {
   /** Replay up to this height; undefined for the ledger's head. */
   readonly height?: number | undefined;
   /**
-   * A replay to the head that takes longer is followed by a snapshot, if the ledger is in a folder;
-   * undefined for never. On NATS, the keeper of a service saves and publishes it.
+   * If a replay to the head takes longer than this and the ledger is in a folder, a snapshot is
+   * saved; undefined for never. If the ledger is on NATS, the snapshot keeper of a service saves
+   * and publishes it.
    */
   readonly saveAfterMs?: number | undefined;
-  /** Reports problems that cost time, not correctness. */
+  /** Reports problems that cost time, but do not affect correctness. */
   warn(message: string): void;
   /** Called after each batch of replayed blocks; may throw to abort. */
   progress?(height: number, target: number): void;
@@ -58,7 +59,7 @@ export function stateDigest(state: StateView): string {
 export class Replica {
   readonly #state: State;
   #point: ChainPoint;
-  /** The time that the replay of stored blocks took at the start. */
+  /** The duration of the replay of stored blocks at the start. */
   replayMs = 0;
   #isInBlock = false;
 
@@ -71,17 +72,17 @@ export class Replica {
     return this.#state;
   }
 
-  /** The state's place in the chain. */
+  /** The point in the hash chain of the last applied block. */
   get point(): ChainPoint {
     return this.#point;
   }
 
-  /** True while a block is applied in pieces: its state cannot be saved then. */
+  /** True while a block is applied in pieces. Meanwhile the state cannot be saved. */
   get isInBlock(): boolean {
     return this.#isInBlock;
   }
 
-  /** Hands the state over to another owner; the replica must not be used after that. */
+  /** Returns the state to a new owner; the replica must not be used after that. */
   release(): State {
     return this.#state;
   }
@@ -93,7 +94,7 @@ export class Replica {
     this.#moveTo(block);
   }
 
-  /** The ledger is named after its first block. */
+  /** Moves the replica to a block. The ledger's id is derived from its first block. */
   #moveTo({ height, hash }: ChainPoint): void {
     this.#point = { height, hash };
     if (height === 1) this.#state.ledgerId = ledgerIdOf(hash);
@@ -109,7 +110,10 @@ export class Replica {
     }
   }
 
-  /** `apply` in pieces. At each yield, readers see the state before or after the block. */
+  /**
+   * Does the same as `apply` in pieces. At each yield, readers see the state before or after the
+   * block.
+   */
   *#applyInPieces(block: StoredBlock): Generator<void, void, void> {
     this.#isInBlock = true;
     try {
@@ -122,7 +126,10 @@ export class Replica {
     }
   }
 
-  /** False if the block must be applied whole, possibly just to get the error message. */
+  /**
+   * Applies a block in pieces. Returns false if the block must be applied as a whole, possibly only
+   * to get the error message.
+   */
   *#tryPieces(line: Buffer): Generator<void, boolean, void> {
     if (!isUtf8(line)) return false;
     try {
@@ -146,8 +153,8 @@ export class Replica {
   }
 
   /**
-   * Applies a line that is not stored yet, or throws a BlockError. `check` is called before the block is
-   * applied, and may throw one too.
+   * Applies a line that is not stored yet; throws a BlockError if it does not apply. `check` is
+   * called before the block is applied, and may also throw a BlockError.
    */
   extend(line: Buffer, check?: (block: Block) => void): StoredBlock {
     const parsed = parseLine(line);
@@ -159,8 +166,8 @@ export class Replica {
   }
 
   /**
-   * Applies each new block of the ledger, until the signal. It yields to the event loop, also in the
-   * middle of a block: until the block is complete, readers see the state before it.
+   * Applies each new block of the ledger until the signal aborts. It yields to the event loop, even
+   * in the middle of a block: until the block is complete, readers see the state before the block.
    */
   async follow(ledger: Ledger, signal: AbortSignal, watcher: ReplicaWatcher = {}): Promise<void> {
     for await (const batch of ledger.follow(this.#point.height, signal)) {
@@ -174,15 +181,18 @@ export class Replica {
 
 /** Callbacks that report how a replica follows its ledger. */
 export interface ReplicaWatcher {
-  /** Called before each batch of blocks, which waits for what it returns. */
+  /**
+   * Called before each batch of blocks. The batch is applied when the returned promise has
+   * resolved.
+   */
   readonly beforeBlocks?: (() => Promise<void> | undefined) | undefined;
   /** Called after each batch of blocks. */
   readonly advanced?: () => void;
-  /** Called after each slice of work, with its time. */
+  /** Called after each slice of work, with the duration of the slice. */
   readonly worked?: ((seconds: number) => void) | undefined;
 }
 
-/** 72 bits of the first block's hash. */
+/** The length of a ledger's id in base64url: 72 bits of the first block's hash. */
 const LEDGER_ID_LENGTH = 12;
 
 function ledgerIdOf(hash: Buffer): string {
@@ -190,8 +200,8 @@ function ledgerIdOf(hash: Buffer): string {
 }
 
 /**
- * Sets the id, which old snapshots lack. A pruned ledger no longer has the block that the id comes
- * from.
+ * Sets the ledger's id, which old snapshots lack. A pruned ledger no longer has the block from
+ * which the id is derived, so its id stays empty.
  */
 async function setLedgerId(state: State, ledger: Ledger): Promise<void> {
   if (state.ledgerId !== '' || state.height === 0) return;
@@ -204,7 +214,7 @@ function hintAt({ field }: BlockError): string {
   return field === 'type' ? '; if a newer perpinfo wrote it, upgrade this one' : '';
 }
 
-/** Refuses invalid UTF-8, which decoding would silently replace. */
+/** Refuses invalid UTF-8, because decoding would silently replace the invalid bytes. */
 function parseLine(line: Buffer): Block {
   if (isUtf8(line)) return parseBlock(line.toString('utf8'));
   throw new BlockError({}, new Refusal('line', line.toString('latin1'), 'valid UTF-8'));
@@ -214,7 +224,9 @@ export function describePruning(base: ChainPoint): string {
   return `the blocks up to ${base.height} were pruned, the ledger starts at block ${base.height + 1}`;
 }
 
-/** The newest snapshot of this ledger at or below the height, or the empty state. */
+/**
+ * Returns a replica at the newest usable snapshot at or below the height, or with the empty state.
+ */
 async function loadStart(options: ReplicaOptions, height: number): Promise<Replica> {
   const { ledger, snapshots, warn } = options;
   const base = await ledger.base();
@@ -233,7 +245,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
       }
       warn(`the snapshot of height ${at} is ignored: it belongs to another ledger`);
     } catch (error) {
-      // The ledger did not answer, so nothing is known about the snapshot.
+      // The ledger did not answer, so the snapshot may be valid.
       if (isUnavailable(error)) throw error;
       hasUnreadable ||= isSystemError(error);
       warn(`the snapshot of height ${at} is ignored: ${(error as Error).message}`);
@@ -241,7 +253,8 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   }
   if (base.height === 0) return new Replica(createState(), CHAIN_START);
   const later = heights.find((at) => at > height);
-  // A retry may succeed: once the disk has room to fetch one, or another replica has published its state.
+  // A retry may succeed when the disk has room for a snapshot, or when another replica has
+  // published its state.
   const isOfHead = options.height === undefined;
   const mayCome = hasUnreadable || (isOfHead && options.shared !== undefined);
   throw new LedgerError(
@@ -251,7 +264,7 @@ async function loadStart(options: ReplicaOptions, height: number): Promise<Repli
   );
 }
 
-/** True if the operating system could not read the file, so that nothing is known about its content. */
+/** True if the operating system could not read the file. The file's content may then be valid. */
 function isSystemError(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).code === 'string';
 }
@@ -267,8 +280,8 @@ function listSnapshots(snapshots: SnapshotFolder, warn: ReplicaOptions['warn']):
 }
 
 /**
- * False if a snapshot could not be fetched or saved: the restore may succeed without it. Throws if the
- * ledger is unavailable.
+ * Fetches a snapshot. Returns false if a snapshot could not be fetched or saved: the restore may
+ * succeed without it. Throws if the ledger is unavailable.
  */
 async function fetchShared(options: ReplicaOptions, height: number): Promise<boolean> {
   const { ledger, shared, snapshots } = options;
@@ -286,9 +299,10 @@ async function fetchShared(options: ReplicaOptions, height: number): Promise<boo
   return isFetched;
 }
 
-/** The height to replay to; throws if the ledger does not have it. */
+/** Returns the height to replay to; throws if the ledger does not have this height. */
 async function findTarget({ ledger, snapshots, height, warn }: ReplicaOptions): Promise<number> {
-  // Listed before the head is read: a snapshot ahead of that head means that blocks were lost.
+  // The snapshots are listed before the head is read: a snapshot ahead of that head then means that
+  // blocks were lost.
   const newest = listSnapshots(snapshots, warn).at(-1) ?? 0;
   const base = await ledger.base();
   // A given height can be restored even if the head cannot be read.
@@ -317,7 +331,7 @@ export async function needsPrunedBlocks(replica: Replica, ledger: Ledger): Promi
   return base.height > replica.point.height;
 }
 
-/** Attempts at a restore while the ledger is pruned. */
+/** The maximum number of attempts to restore while the ledger is being pruned. */
 const RESTORES_MAX = 5;
 
 /** Restores the state at a height from the nearest earlier snapshot and the blocks after it. */

@@ -1,6 +1,6 @@
 /**
- * Drops old blocks, but no block after the oldest remaining snapshot: the replay of a pruned ledger
- * starts from a snapshot.
+ * Drops old blocks, but no block after the oldest remaining snapshot, because the replay of a
+ * pruned ledger starts from a snapshot.
  */
 
 import { parseBlock } from '../events/event.ts';
@@ -10,15 +10,18 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 
 const DAY_MS = 86_400_000;
 
-/** If both limits are set, a block is dropped when neither limit keeps it. */
+/**
+ * The limits of what is kept. If both limits are set, a block is dropped only if both limits allow
+ * it.
+ */
 export interface Retention {
   /** The number of newest blocks to keep. */
   readonly keepBlocks: number | undefined;
-  /** The age of blocks to keep, in days before the newest one, by ledger time. */
+  /** The age of blocks to keep, in days before the newest block, by ledger time. */
   readonly keepDays: number | undefined;
 }
 
-/** Undefined if no block is pruned. */
+/** Returns undefined if no block is to be pruned. */
 export function retentionOf(settings: RetentionSettings): Retention | undefined {
   const { keepBlocks } = settings;
   const keepDays = settings.keepDays === 0 ? undefined : settings.keepDays;
@@ -34,7 +37,9 @@ export interface PruneOptions {
    * read until an intact one is found.
    */
   readonly savedHeight?: number | undefined;
-  /** Maximum number of blocks to drop at a time: the writer waits meanwhile. */
+  /**
+   * Maximum number of blocks to drop at a time, because the writer waits while blocks are dropped.
+   */
   readonly blocksMax?: number | undefined;
   /** The height up to which the archive has the blocks; undefined if there is no archive. */
   readonly archivedHeight?: ((ledger: Ledger) => Promise<number | undefined>) | undefined;
@@ -45,13 +50,16 @@ export interface Pruned {
   readonly count: number;
   /** The height of the oldest remaining block, or of the next block if no block remains. */
   readonly firstHeight: number;
-  /** Why fewer blocks were dropped than the retention allows; undefined if all of them were. */
+  /**
+   * Why fewer blocks were dropped than the retention allows; undefined if all of these blocks were
+   * dropped.
+   */
   readonly reason: string | undefined;
-  /** True if that is the archive, which only catches up while a process writes it. */
+  /** True if the reason is the archive. The archive catches up only while a process writes it. */
   readonly isForArchive: boolean;
 }
 
-/** Drops the blocks that retention does not keep, and completes a prune that was interrupted. */
+/** Drops the blocks that retention does not keep, and completes an interrupted prune. */
 export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
   const { ledger, retention } = options;
   const base = await ledger.base();
@@ -61,7 +69,8 @@ export async function pruneLedger(options: PruneOptions): Promise<Pruned> {
   const wanted = Math.min(old, base.height + blocksMax);
   const bySnapshots = await limitToSnapshots(options, wanted);
   const { height, reason } = await limitToArchive(options, bySnapshots, base.height);
-  // Called even if there is nothing new to drop: an earlier prune may have been interrupted.
+  // The ledger is pruned even if there is nothing new to drop, because an earlier prune may have
+  // been interrupted.
   await ledger.prune(height);
   const isForArchive = reason !== bySnapshots.reason;
   return { count: height - base.height, firstHeight: height + 1, reason, isForArchive };
@@ -77,7 +86,10 @@ async function findLastToDrop(
   return Math.min(byBlocks, byDays);
 }
 
-/** The last block older than the given days, by binary search: block times never decrease. */
+/**
+ * Returns the height of the last block that is older than the given days, by binary search: block
+ * times never decrease.
+ */
 async function findOlder(ledger: Ledger, head: ChainPoint, days: number): Promise<number> {
   let older = (await ledger.base()).height;
   let younger = head.height;
@@ -95,7 +107,7 @@ async function readTime(ledger: Ledger, height: number): Promise<number> {
   for await (const [block] of ledger.read(height - 1, height)) {
     return parseBlock(block.line.toString('utf8')).time;
   }
-  return 0; // The block was dropped meanwhile, so it counts as older.
+  return 0; // The block was dropped in the meantime, so it counts as older.
 }
 
 interface Limited {
@@ -141,7 +153,7 @@ async function limitToArchive(
   return { height: Math.max(base, archived), reason };
 }
 
-/** Checks the newest snapshot first. */
+/** Returns true if at least one snapshot is intact. The newest snapshot is checked first. */
 async function isAnyIntact(options: PruneOptions, heights: readonly number[]): Promise<boolean> {
   const { ledger, snapshots, savedHeight } = options;
   if (savedHeight !== undefined && heights.includes(savedHeight)) return true;

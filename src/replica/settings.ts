@@ -1,4 +1,4 @@
-/** The settings of a replica: its snapshots, the blocks that stay, and how old its state may be. */
+/** The settings of a replica: its snapshots, the blocks to keep, and how old its state may be. */
 
 import type { Declarations, SettingValues } from '../config/setting.ts';
 import { count, milliseconds } from '../config/value-types.ts';

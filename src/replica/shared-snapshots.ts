@@ -1,7 +1,7 @@
 /**
- * Snapshots in the JetStream object store, for replicas without local ones. The replica that holds a
- * lease publishes them. Like those in files they are a cache: checksum and chain hash are checked
- * before one is used.
+ * Snapshots in the JetStream object store, for replicas without local snapshots. The replica that
+ * has a lease publishes them. Like snapshots in files, they are a cache: checksum and chain hash
+ * are checked before a snapshot is used.
  */
 
 import { openAsBlob } from 'node:fs';
@@ -19,14 +19,20 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 import { isSnapshotDue } from './stream-room.ts';
 
 /**
- * Snapshots that stay in the store: a snapshot that is being fetched must not be deleted when the next
- * one is published.
+ * The number of snapshots that stay in the store: a snapshot that another replica is fetching must
+ * not be deleted when the next snapshot is published.
  */
 const KEPT_COUNT = 3;
 const PUBLISHER = 'snapshots';
-/** Replaying fewer blocks than this is faster than fetching a snapshot. */
+/**
+ * The minimum number of blocks that a fetched snapshot must save: replaying fewer blocks is faster
+ * than fetching.
+ */
 const WORTH_BLOCKS = 1_000;
-/** Deadline of a list: if its last message is lost, the client waits for more than half a minute. */
+/**
+ * The deadline for listing snapshots: if the last message of a list is lost, the client waits for
+ * more than half a minute.
+ */
 const LIST_MS = 5_000;
 /** A fetch is abandoned when no data arrives for this long. */
 const IDLE_MS = 10_000;
@@ -54,7 +60,7 @@ export class SharedSnapshots {
     this.#bucket = bucket;
   }
 
-  /** The heights of the snapshots, ascending. */
+  /** Returns the heights of the snapshots, ascending. */
   async heights(): Promise<number[]> {
     const objects = await this.#link.ask('listing snapshots', () =>
       Promise.race([this.#objects.list(), failAfter(LIST_MS, 'no list arrived in time')]),
@@ -65,7 +71,7 @@ export class SharedSnapshots {
       .sort((a, b) => a - b);
   }
 
-  /** Fetches the newest usable snapshot, unless the folder has one that is about as new. */
+  /** Fetches the newest usable snapshot, unless the folder has a snapshot that is about as new. */
   async fetch({ ledger, snapshots, height, warn }: FetchOptions): Promise<void> {
     const base = await ledger.base();
     const isUsable = (at: number) => at >= base.height && at <= height;
@@ -91,7 +97,7 @@ export class SharedSnapshots {
   async #fetchOne(height: number, ledger: Ledger, snapshots: SnapshotFolder): Promise<void> {
     const object = await this.#objects.get(nameOf(height));
     if (object === null) throw new Error('it has just been deleted');
-    // A failure also ends the data, where it is handled. This promise is not awaited while data
+    // A failure also ends the data, and is handled there. Nothing awaits this promise while data
     // arrives.
     object.error.catch(() => undefined);
     await snapshots.receive(height, this.#readData(object.data));
@@ -104,14 +110,17 @@ export class SharedSnapshots {
     }
   }
 
-  /** Throws if the data stops arriving: the client itself may wait for a lost message forever. */
+  /**
+   * Reads the data; throws if no more data arrives. The client itself may wait forever for a lost
+   * message.
+   */
   async *#readData(data: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
     const reader = data.getReader();
     const cancel = () => void reader.cancel().catch(() => undefined);
     let failure: Error | undefined;
     let isReading = true;
     const idleTimer = this.#link.startIdleTimer(IDLE_MS, (reason) => {
-      // While our disk is slow, the connection does not count as idle.
+      // While the local disk is slow, the connection does not count as idle.
       if (!isReading) return;
       failure = reason;
       cancel();
@@ -133,8 +142,8 @@ export class SharedSnapshots {
   }
 
   /**
-   * Publishes one of a folder's snapshots and deletes old ones. False if another replica publishes
-   * instead.
+   * Publishes one of a folder's snapshots and deletes old snapshots. Returns false if another
+   * replica publishes instead.
    */
   async publish(snapshots: SnapshotFolder, height: number): Promise<boolean> {
     if (!(await this.#isPublisher())) return false;
@@ -147,8 +156,9 @@ export class SharedSnapshots {
   }
 
   /**
-   * Publishes a snapshot that an operator has asked for, also while another replica holds the lease;
-   * returns its bucket and name. A stream that has dropped the block is continued from its noted hash.
+   * Publishes a snapshot at an operator's request, even while another replica has the lease;
+   * returns the snapshot's bucket and name. Also notes the snapshot's hash, with which a stream
+   * continues that has dropped the block.
    */
   async publishNow(snapshots: SnapshotFolder, point: ChainPoint): Promise<string> {
     const { height } = point;
@@ -159,7 +169,7 @@ export class SharedSnapshots {
     return `${bucketOf(this.#link)}/${nameOf(height)}`;
   }
 
-  /** False if another replica has just published it. */
+  /** Returns false if another replica has just published this snapshot. */
   async #add(
     snapshots: SnapshotFolder,
     height: number,
@@ -170,7 +180,7 @@ export class SharedSnapshots {
     return true;
   }
 
-  /** The limits of the ledger's stream. */
+  /** Returns the limits of the ledger's stream. */
   async limits(): Promise<StreamLimits> {
     return limitsOf(await this.#readStream());
   }
@@ -181,8 +191,8 @@ export class SharedSnapshots {
   }
 
   /**
-   * True if this replica is to publish a snapshot of its height soon: because the stream is about to drop
-   * blocks that no published snapshot has, or has dropped them.
+   * True if this replica should publish a snapshot of its height soon, because the stream has
+   * dropped blocks that are in no published snapshot, or will soon drop them.
    */
   async isDue(height: number): Promise<boolean> {
     const info = await this.#readStream();
@@ -196,7 +206,10 @@ export class SharedSnapshots {
     return isSnapshotDue(limits, { count: last_seq - newest, ageMs });
   }
 
-  /** When a block was stored; 1970 if the block has been dropped. */
+  /**
+   * Returns the time at which a block was stored; returns minus infinity if the block has been
+   * dropped.
+   */
   async #readTime(seq: number): Promise<number> {
     const { name, manager } = this.#link;
     const message = await this.#link.ask('reading the age of a block', () =>
@@ -205,10 +218,13 @@ export class SharedSnapshots {
     return message?.time.getTime() ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Deletes snapshots of a longer ledger that was repaired with a loss; returns the others. */
+  /**
+   * Deletes the snapshots ahead of the ledger's head, which are left from a longer ledger that was
+   * repaired with a loss; returns the other heights.
+   */
   async #dropAhead(heights: readonly number[]): Promise<number[]> {
-    // The head is read after the list, so that a snapshot that is published meanwhile does not count as
-    // ahead.
+    // The head is read after the list. Otherwise a snapshot that is published in between would
+    // count as ahead.
     const { state } = await this.#readStream();
     await this.#delete(heights.filter((at) => at > state.last_seq));
     return heights.filter((at) => at <= state.last_seq);
@@ -220,7 +236,10 @@ export class SharedSnapshots {
     }
   }
 
-  /** False if another replica was faster: its copy stays, because others may be fetching it. */
+  /**
+   * Returns false if another replica was faster. That replica's copy stays, because others may be
+   * fetching it.
+   */
   async #put(path: string, name: string): Promise<boolean> {
     const before = await this.#link.ask('looking for a snapshot', () => this.#objects.info(name));
     const file = await openAsBlob(path);
@@ -237,8 +256,7 @@ export class SharedSnapshots {
 
   async #isPublisher(): Promise<boolean> {
     if (this.#lease !== undefined && !this.#lease.isLost) return true;
-    // Only one attempt runs at a time: with two attempts, the process would wait for a lease that it owns
-    // itself.
+    // Only one attempt runs at a time: with two attempts, the process would wait for its own lease.
     this.#taking ??= this.#takeLease().finally(() => {
       this.#taking = undefined;
     });

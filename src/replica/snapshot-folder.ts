@@ -1,6 +1,6 @@
 /**
- * Snapshots in files: a cache of the state at some heights, so that a start does not replay the whole
- * ledger. They may be deleted at any time, and a damaged one is never used.
+ * Snapshots in files: a cache of the state at some heights, so that a start does not replay the
+ * whole ledger. Snapshots may be deleted at any time, and a damaged snapshot is never used.
  *
  *   8 bytes    "perpsnap"
  *   32 bytes   SHA-256 over everything after it
@@ -33,12 +33,15 @@ const MAGIC = Buffer.from('perpsnap');
 const CHECKSUM_OFFSET = MAGIC.length;
 const BODY_OFFSET = CHECKSUM_OFFSET + HASH_BYTES;
 const HEAD_BYTES = BODY_OFFSET + HASH_BYTES + 4;
-/** Pieces are large, because another thread reads each piece, and waking that thread is expensive. */
+/**
+ * The number of bytes of one read. It is large, because another thread does each read, and waking
+ * that thread is expensive.
+ */
 const READ_BYTES = 4 << 20;
 const HEIGHT_DIGITS = 16;
 const FILE_NAME = /^(\d{16})\.snapshot$/;
 const DRAFT_NAME = /\.(draft|fetched)$/;
-/** A draft that was not written to for this long is abandoned. */
+/** A draft that has not been written to for this long is abandoned. */
 const DRAFT_IDLE_MS = 60_000;
 
 export interface LoadedSnapshot {
@@ -49,7 +52,7 @@ export interface LoadedSnapshot {
 /** The source that the bytes of a snapshot are read from. */
 export interface SnapshotSource {
   readonly size: number;
-  /** Fills the bytes with the next ones; throws at the end. */
+  /** Fills the array with the next bytes; throws if the source ends. */
   fill(bytes: Uint8Array): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ export class SnapshotFolder {
     this.#folder = path.join(dataDirectory, 'snapshots');
   }
 
-  /** The heights of the snapshots, ascending. */
+  /** Returns the heights of the snapshots, ascending. */
   heights(): number[] {
     if (!existsSync(this.#folder)) return [];
     const names = readdirSync(this.#folder).map((name) => FILE_NAME.exec(name)?.[1]);
@@ -78,8 +81,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Saves the state as of this call; blocks may be applied meanwhile. Saves must not overlap. The file
-   * appears complete or not at all.
+   * Saves the state as of this call; blocks may be applied during the save. Saves must not overlap.
+   * The file appears complete or not at all.
    */
   async save(
     state: StateView,
@@ -99,7 +102,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Saves the bytes of a fetched snapshot, unchecked: `load` checks them. */
+  /** Saves the bytes of a fetched snapshot without checks: `load` checks them. */
   async receive(height: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     await this.#write(this.pathOf(height), 'fetched', (draft) =>
       writeFile(draft, chunks, { flush: true }),
@@ -125,15 +128,15 @@ export class SnapshotFolder {
     }
   }
 
-  /** Registers this process as a user of the folder; the earliest one saves the snapshots. */
+  /** Registers this process as a user of the folder. The earliest process saves the snapshots. */
   async enter(): Promise<Presence> {
     await makeFolder(this.#folder);
     return Presence.enter(this.#folder);
   }
 
   /**
-   * The snapshot of a height; throws if the file is damaged. Undefined if it does not exist, since
-   * snapshots may be deleted at any time.
+   * Returns the snapshot of a height; throws if the file is damaged. Returns undefined if the file
+   * does not exist, because snapshots may be deleted at any time.
    */
   async load(height: number): Promise<LoadedSnapshot | undefined> {
     const file = await openIfExists(this.pathOf(height));
@@ -148,7 +151,7 @@ export class SnapshotFolder {
     }
   }
 
-  /** Deletes snapshots ahead of the ledger's head, which belong to another ledger. */
+  /** Deletes snapshots ahead of the ledger's head, because they belong to another ledger. */
   async dropAhead(headHeight: number): Promise<void> {
     await this.remove(this.heights().filter((height) => height > headHeight));
   }
@@ -157,14 +160,17 @@ export class SnapshotFolder {
     for (const height of heights) await rm(this.pathOf(height), { force: true });
   }
 
-  /** Deletes all but the newest `count`, and abandoned drafts. */
+  /** Deletes all snapshots except the newest `count`, and abandoned drafts. */
   async keepNewest(count: number): Promise<void> {
     const heights = this.heights();
     await this.remove(heights.slice(0, Math.max(0, heights.length - count)));
     await this.#removeDrafts();
   }
 
-  /** True if it belongs to the user of this process: a file of another user could not be read. */
+  /**
+   * True if the data directory belongs to the user of this process. Another owner could not read a
+   * new file.
+   */
   isOurs(): boolean {
     const owner = statSync(this.#parent, { throwIfNoEntry: false })?.uid;
     return owner === undefined || owner === process.getuid?.();
@@ -206,10 +212,10 @@ async function openIfExists(file: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Says how a snapshot is written. */
+/** The terms of writing a snapshot. */
 interface WriteTerms {
   readonly chainHash: Buffer;
-  /** Called after each piece of work, with its time. */
+  /** Called after each piece of work, with its duration. */
   readonly worked: ((seconds: number) => void) | undefined;
 }
 
@@ -238,7 +244,7 @@ async function writeSnapshot(
   let offset = BODY_OFFSET;
   const parts = chain([chainHash, descriptionLength, description], tables);
   for (let startedMs = performance.now(); ; startedMs = performance.now()) {
-    // A piece of a table is copied when it is asked for.
+    // Asking for the next part copies a piece of a table, so this step counts as work.
     const { value: part, done } = parts.next();
     if (done === true) break;
     checksum.update(part);
@@ -269,7 +275,7 @@ async function fill(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Fills the parts in order; while one piece is hashed, the next is read. */
+/** Fills the parts in order. While one piece is hashed, the next piece is read. */
 async function readInto(
   source: SnapshotSource,
   parts: readonly Uint8Array[],
@@ -298,7 +304,8 @@ export async function readSnapshot(source: SnapshotSource): Promise<LoadedSnapsh
   const descriptionText = Buffer.alloc(descriptionBytes);
   await readInto(source, [descriptionText], checksum);
   const description = decodeDescription(descriptionText);
-  // The checksum is verified last, so check the sizes before a damaged description allocates too much.
+  // The checksum is verified last. So the sizes are checked before a damaged description allocates
+  // too much memory.
   if (HEAD_BYTES + descriptionBytes + tableByteLength(description) !== size) {
     throw new Error('its size does not match its description');
   }

@@ -1,7 +1,7 @@
 /**
- * Saves snapshots of a replica while it follows the ledger, and publishes them if this replica holds
- * the lease. Several processes may share a folder: the earliest one still running saves. Each of them
- * saves one when it is asked to.
+ * Saves snapshots of a replica while it follows the ledger, and publishes them if this replica has
+ * the lease. Several processes may share a folder: the earliest process that is still running
+ * saves. Each process saves a snapshot on request.
  */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -16,42 +16,48 @@ export interface KeeperOptions {
   readonly snapshots: SnapshotFolder;
   /** Undefined if the ledger is in a folder. */
   readonly shared: SharedSnapshots | undefined;
-  /** Undefined to save only when asked: in a folder, the writer saves the others. */
+  /**
+   * The interval of snapshots, in heights. Undefined to save only on request: in a folder, the
+   * writer saves the other snapshots.
+   */
   readonly every: number | undefined;
   readonly keep: number;
-  /** Called after each piece of work on a snapshot, with its time. */
+  /** Called after each piece of work on a snapshot, with its duration. */
   worked?(seconds: number): void;
-  /** Called when a snapshot was not saved or published, which the replica can do without. */
+  /** Called when a snapshot was not saved or published. The replica can work without it. */
   warn(message: string): void;
 }
 
 /** Says where a requested snapshot is stored. */
 export interface SavedSnapshot {
   readonly height: number;
-  /** Undefined if it is removed with the process. */
+  /** The path of the file; undefined if the file is removed when the process ends. */
   readonly file?: string | undefined;
-  /** The bucket and name in the object store; undefined if the ledger is in a folder. */
+  /** The bucket and the name in the object store; undefined if the ledger is in a folder. */
   readonly object?: string | undefined;
 }
 
 /** A process that does not save checks this often whether it has become the earliest process. */
 const CHECK_MS = 500;
-/** The earliest process checks this often whether the stream is about to drop blocks that no snapshot has. */
+/**
+ * At this interval, the earliest process checks whether the stream is about to drop blocks that no
+ * snapshot has.
+ */
 const LOOK_MS = 5_000;
 /**
- * Longer than a tick of the file system's clock: a process that announces itself later then has a later
- * time.
+ * Longer than a tick of the file system's clock, so that a process that announces itself after this
+ * pause has a later time.
  */
 const TICK_MS = 20;
 
 export class SnapshotKeeper {
   readonly #options: KeeperOptions;
   readonly #schedule: SnapshotSchedule;
-  /** The replica that was offered last. */
+  /** The replica of the last call of `keep`. */
   #replica: Replica | undefined;
   #saving: Promise<void> | undefined;
   #publishing: Promise<void> | undefined;
-  /** Never changes back: later processes cannot become earlier. */
+  /** Never becomes false again, because later processes cannot become earlier. */
   #isEarliest = false;
   #checking: Promise<void> | undefined;
   #presence: Presence | undefined;
@@ -77,7 +83,7 @@ export class SnapshotKeeper {
     this.#lookTimer.unref();
   }
 
-  /** Saves a snapshot before the schedule does if the stream's limits require it. */
+  /** Saves a snapshot before it is due by the schedule, if the stream's limits require it. */
   async #look(): Promise<void> {
     const height = this.#replica?.point.height;
     if (!this.#isEarliest || this.#isLooking || this.#publishing !== undefined) return;
@@ -89,7 +95,7 @@ export class SnapshotKeeper {
       this.#schedule.started(replica.point.height);
       this.#saving = this.#save(replica);
     } catch {
-      // NATS does not answer: the next look is the retry.
+      // NATS does not answer. The next look is the retry.
     } finally {
       this.#isLooking = false;
     }
@@ -103,12 +109,12 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Called between two blocks; saves this state in the background. */
+  /** Called between two blocks. If a snapshot is due, saves this state in the background. */
   keep(replica: Replica): void {
     const { height } = replica.point;
     const isStart = replica !== this.#replica;
     this.#replica = replica;
-    // If the ledger is in a folder, the restore has saved the snapshot.
+    // If the ledger is in a folder, the restore has already saved the snapshot.
     const saves = this.#options.every !== undefined;
     if (saves && isStart && replica.replayMs >= EXPENSIVE_REPLAY_MS) this.#schedule.hasten(height);
     if (!this.#schedule.isDue(height) || this.#saving !== undefined || !this.#isEarliest) return;
@@ -117,8 +123,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Saves the state now, and publishes it even if another replica holds the lease. Rejects if that
-   * fails.
+   * Saves the state now, and publishes it even if another replica has the lease. Rejects if saving
+   * or publishing fails.
    */
   async saveNow(): Promise<SavedSnapshot & { readonly file: string }> {
     const { snapshots, shared } = this.#options;
@@ -136,7 +142,9 @@ export class SnapshotKeeper {
     return { height, file: snapshots.pathOf(height), object };
   }
 
-  /** The replica, between two blocks and while no snapshot of it is written. */
+  /**
+   * Resolves with the replica when it is between two blocks and no snapshot of it is being written.
+   */
   async #untilSavable(): Promise<Replica> {
     for (;;) {
       const replica = this.#replica;
@@ -158,7 +166,10 @@ export class SnapshotKeeper {
     else this.#checking ??= this.#checkIsEarliest();
   }
 
-  /** If processes cannot detect each other, all of them save, which is wasteful but harmless. */
+  /**
+   * Finds out whether this process is the earliest. If processes cannot detect each other, all of
+   * them save, which is wasteful but harmless.
+   */
   async #checkIsEarliest(): Promise<void> {
     try {
       this.#presence ??= await this.#options.snapshots.enter();
@@ -193,7 +204,7 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Runs in the background, because the file no longer changes. */
+  /** Publishes in the background, because the file no longer changes. */
   async #publish(height: number): Promise<void> {
     const { snapshots, shared, warn } = this.#options;
     try {

@@ -1,6 +1,6 @@
 /** Decides when a snapshot is due, for writers and replicas. */
 
-/** Jitter, as a share of the interval, so that replicas do not all save at once. */
+/** The jitter, as a share of the interval, so that replicas do not all save at the same time. */
 const SPREAD_SHARE = 0.25;
 
 export class SnapshotSchedule {
@@ -17,7 +17,10 @@ export class SnapshotSchedule {
     return new SnapshotSchedule((from) => (Math.floor(from / every) + 1) * every, height);
   }
 
-  /** The schedule of one of several replicas: about `every` heights after the newest snapshot. */
+  /**
+   * The schedule of one of several replicas: `every` heights after the newest snapshot, plus the
+   * jitter.
+   */
   static spread(every: number, newestHeight: number): SnapshotSchedule {
     const nextAfter = (from: number) =>
       from + every + Math.floor(Math.random() * every * SPREAD_SHARE);
@@ -33,12 +36,12 @@ export class SnapshotSchedule {
     return height >= this.#dueHeight;
   }
 
-  /** Makes the next one due at this height. */
+  /** Makes the next snapshot due at this height. */
   hasten(height: number): void {
     this.#dueHeight = Math.min(this.#dueHeight, height);
   }
 
-  /** Called when a save starts: the next one is due an interval later. */
+  /** Called when a save starts: the next snapshot is due an interval later. */
   started(height: number): void {
     this.#dueHeight = this.#nextAfter(height);
   }

@@ -1,6 +1,6 @@
 /**
- * Opens a ledger and its snapshots: both in a folder, or the ledger on NATS and the snapshots in a
- * local folder, with copies on NATS for machines that have none.
+ * Opens a ledger and its snapshots. Both are in a folder; or the ledger is on NATS and the
+ * snapshots are in a local folder, with copies on NATS for machines without snapshots.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +17,10 @@ import type { LedgerWriterSettings, StorageSettings } from '../ledger/settings.t
 import { openSharedSnapshots, type SharedSnapshots } from './shared-snapshots.ts';
 import { SnapshotFolder } from './snapshot-folder.ts';
 
-/** Longer than NATS needs to elect a leader or to restart. After that, a service manager starts us again. */
+/**
+ * An append is retried for this long, which is longer than NATS needs to elect a leader or to
+ * restart. After that, a service manager starts the process again.
+ */
 const APPEND_RETRY_MS = 30_000;
 
 export interface Storage<L extends Ledger = Ledger> {
@@ -30,7 +33,9 @@ export interface Storage<L extends Ledger = Ledger> {
 
 type Waiting = (message: string) => void;
 
-/** Opens it for reading. `waiting` is called while NATS cannot be reached. */
+/**
+ * Opens a ledger and its snapshots for reading. `waiting` is called while NATS cannot be reached.
+ */
 export function openStorage(settings: StorageSettings, waiting?: Waiting): Promise<Storage> {
   const nats = natsOptionsOf(settings, waiting);
   return nats === undefined

@@ -1,14 +1,21 @@
 /**
- * True if a stream on NATS keeps its blocks for long enough. A replica starts from a published snapshot
- * and the blocks after it, so the stream must not drop those before the next snapshot is published.
+ * Checks whether a stream on NATS keeps its blocks long enough. A replica starts from a published
+ * snapshot and the blocks after it, so the stream must not drop these blocks before the next
+ * snapshot is published.
  */
 
 import { UsageError } from '../config/usage-error.ts';
 import type { StreamLimits } from '../ledger/jetstream/stream-limits.ts';
 
-/** Room for the blocks up to the next snapshot, and for those that arrive while it is published. */
+/**
+ * The stream must have room for this many intervals of snapshots: one up to the next snapshot, and
+ * one for blocks that arrive while the snapshot is published.
+ */
 const INTERVALS_MIN = 2;
-/** Long enough to notice that a snapshot is due, to save it and to publish it. */
+/**
+ * The minimum age of dropped blocks. Within it, a process notices that a snapshot is due, saves it
+ * and publishes it.
+ */
 const AGE_MS_MIN = 60_000;
 /** The share of a limit after which a snapshot is due. */
 const DUE_SHARE = 0.5;
@@ -17,7 +24,7 @@ interface RoomOptions {
   /** Undefined if the ledger is in a folder. */
   readonly shared: { limits(): Promise<StreamLimits> } | undefined;
   readonly snapshotEvery: number;
-  /** Called if the stream may keep too little, which cannot be known. */
+  /** Called if the stream may keep too few blocks, which depends on the sizes of later blocks. */
   warn(message: string): void;
 }
 
@@ -32,7 +39,7 @@ export async function checkStreamRoom(options: RoomOptions): Promise<void> {
   if (doubt !== undefined) warn(doubt);
 }
 
-/** Says what is too small, and what to set. */
+/** Returns which limits are too small, and what to set. */
 function findShortage(limits: StreamLimits, snapshotEvery: number): string[] {
   const { name, blocksMax, blocksOption, ageMsMax } = limits;
   const blocksMin = INTERVALS_MIN * snapshotEvery;
@@ -54,7 +61,10 @@ function findShortage(limits: StreamLimits, snapshotEvery: number): string[] {
   return problems;
 }
 
-/** Warns if the number of blocks that fit depends on the sizes of blocks to come. */
+/**
+ * Returns a warning if too few blocks may fit, depending on the sizes of later blocks; returns
+ * undefined otherwise.
+ */
 function findDoubt(limits: StreamLimits, snapshotEvery: number): string | undefined {
   const { name, bytesMax, meanBytes } = limits;
   if (meanBytes === undefined) return undefined;
@@ -68,14 +78,19 @@ function findDoubt(limits: StreamLimits, snapshotEvery: number): string | undefi
   );
 }
 
-/** Says how much of a stream's limits the blocks after the newest published snapshot use. */
+/** The blocks after the newest published snapshot. */
 interface UnsavedBlocks {
   readonly count: number;
-  /** Since the first of them was stored; infinite if it was dropped already. */
+  /**
+   * The time since the first of these blocks was stored; infinite if it has already been dropped.
+   */
   readonly ageMs: number;
 }
 
-/** True if these blocks must be in a snapshot soon, because the stream will drop them. */
+/**
+ * True if these blocks must soon be in a snapshot, because otherwise the stream may drop them
+ * first.
+ */
 export function isSnapshotDue(limits: StreamLimits, { count, ageMs }: UnsavedBlocks): boolean {
   const { blocksMax, bytesMax, ageMsMax, meanBytes = 0 } = limits;
   return (

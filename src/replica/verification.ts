@@ -1,4 +1,7 @@
-/** Checks a whole ledger: every hash, every block by replay, every snapshot against the replay. */
+/**
+ * Checks a whole ledger: the hash of every block, every block by replay, and every snapshot against
+ * the replay.
+ */
 
 import { checkLink } from '../ledger/hash-chain.ts';
 import { type ChainPoint, type Ledger, LedgerError, type StoredBlock } from '../ledger/ledger.ts';
@@ -10,7 +13,7 @@ import type { SnapshotFolder } from './snapshot-folder.ts';
 export interface VerificationOptions {
   readonly ledger: Ledger;
   readonly snapshots: SnapshotFolder;
-  /** Called for each snapshot that is damaged, or of a format that this version does not read. */
+  /** Called for each snapshot that is damaged, or whose format this version does not read. */
   warn(message: string): void;
   /** Called after each batch of blocks; may throw to abort. */
   progress(height: number, target: number): void;
@@ -20,18 +23,18 @@ export interface VerifiedLedger {
   readonly head: ChainPoint;
   /** Undefined if the ledger was pruned and there is no snapshot to replay from. */
   readonly digest: string | undefined;
-  /** The replayed state; undefined like the digest. */
+  /** The replayed state; undefined if `digest` is undefined. */
   readonly state: StateView | undefined;
-  /** The time that the blocks after the last valid snapshot took. */
+  /** The duration of the replay after the last valid snapshot. */
   readonly replayMs: number;
   /** The heights of snapshots that are damaged or belong to another ledger, ascending. */
   readonly badSnapshots: readonly number[];
 }
 
-/** Attempts at a verification whose blocks are pruned while it runs. */
+/** The maximum number of attempts to verify a ledger that is pruned during the verification. */
 const ATTEMPTS_MAX = 5;
 
-/** Throws a LedgerError if a block is missing, damaged or does not apply. */
+/** Checks the ledger; throws a LedgerError if a block is missing, damaged or does not apply. */
 export async function verifyLedger(options: VerificationOptions): Promise<VerifiedLedger> {
   const { ledger } = options;
   for (let attempts = 1; ; attempts++) {
@@ -47,7 +50,10 @@ export async function verifyLedger(options: VerificationOptions): Promise<Verifi
 
 class Verification {
   readonly #options: VerificationOptions;
-  /** In a pruned ledger, undefined up to the first snapshot, from which the replay starts. */
+  /**
+   * The replay of the blocks. In a pruned ledger, undefined until the first snapshot, from which
+   * the replay starts.
+   */
   #replica: Replica | undefined;
   readonly #unchecked: Set<number>;
   readonly #damaged: number[] = [];
