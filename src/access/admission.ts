@@ -11,14 +11,17 @@ import { Prepayment } from './prepayment.ts';
 
 const KEY_EXPECTED = 'expected a live key in the path, /{key}/info or /{key}/ws';
 
-/** The message never shows the secret. */
+/** The message never contains the secret. */
 export const UNKNOWN_KEY = new RequestError(
   'unknown_key',
   `key: got an unknown, revoked or expired one, ${KEY_EXPECTED}`,
   'key',
 );
 
-/** Usually the client resolved "info" against a base address without a trailing slash. */
+/**
+ * The usual reason for a missing key: the client resolved "info" against a base address without a
+ * trailing slash.
+ */
 export const NO_KEY = new RequestError(
   'unknown_key',
   `key: got none, ${KEY_EXPECTED}; if the client drops the key from its base address, end the address ` +
@@ -40,19 +43,26 @@ export class Admission {
     return this.#keys.version;
   }
 
-  /** The live key of a secret with this hash; undefined if it is unknown, revoked or expired. */
+  /**
+   * Returns the live key that has a secret with this hash; returns undefined if the secret is
+   * unknown, or its key is revoked or expired.
+   */
   findKey(secretHash: string): Key | undefined {
     return this.#keys.find(secretHash, Date.now());
   }
 
-  /** True if a secret with this hash has a live key; does not count as a use. */
+  /**
+   * True if a secret with this hash belongs to a live key. The call does not count as a use of the
+   * key.
+   */
   isLive(secretHash: string): boolean {
     return this.#keys.isLive(secretHash, Date.now());
   }
 
   /**
-   * The error if the key cannot afford the weight, now or ever; undefined if it can. `field` is the one
-   * that the weight comes from; `paid` is what the question was charged before.
+   * Returns an error if the key cannot afford the weight, now or ever; returns undefined if it can.
+   * `field` names the field from which the weight results; `paid` is the weight that was charged
+   * for the question before.
    */
   findShortage(
     { id, budget }: Key,
@@ -70,7 +80,7 @@ export class Admission {
     }
     const nowMs = performance.now();
     if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
-    // If the question is asked again, it is charged from the start.
+    // A repeated question is charged in full, so the check includes what was paid before.
     const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, total, nowMs);
     const message =
       `budget: this question weighs ${weighs}, ${remaining} of ${limit} are left; ` +
@@ -79,8 +89,8 @@ export class Admission {
   }
 
   /**
-   * The error if the key cannot afford the smallest weight of a question. The question itself is not
-   * read yet.
+   * Returns an error if the key cannot afford the smallest weight of a question. At this time, the
+   * question itself has not been read.
    */
   findSpentBudget({ id, budget }: Key, least: number): RequestError | undefined {
     if (budget === undefined) return undefined;
@@ -94,13 +104,19 @@ export class Admission {
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
 
-  /** Charges the weight and returns what is left; undefined if the key has no budget. */
+  /**
+   * Charges the weight and returns the rest of the budget; returns undefined if the key has no
+   * budget.
+   */
   charge({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.charge(id, budget, weight, performance.now());
   }
 
-  /** Does the same for work that is done even if the budget is spent: charges no more than what is left. */
+  /**
+   * Does the same as `charge` for work that is done even if the budget is spent: charges at most
+   * the rest of the budget.
+   */
   chargeWhatIsLeft({ id, budget }: Key, weight: number): Allowance | undefined {
     if (budget === undefined) return undefined;
     return this.#budgets.chargeWhatIsLeft(id, budget, weight, performance.now());
@@ -111,14 +127,17 @@ export class Admission {
     return new Prepayment(this.#budgets, key, weight);
   }
 
-  /** Charges what work that is under way costs on top, or returns the error if the key cannot afford it. */
+  /**
+   * Charges additional weight for work that is under way; returns an error if the key cannot afford
+   * it.
+   */
   payMore(key: Key, payment: Prepayment, weight: number): RequestError | undefined {
     const shortage = this.findShortage(key, weight, 'type', payment.weight);
     if (shortage === undefined) payment.add(weight);
     return shortage;
   }
 
-  /** Returns what is left; undefined if the key has no budget. */
+  /** Returns the rest of the budget; returns undefined if the key has no budget. */
   findAllowance(key: Key): Allowance | undefined {
     return this.charge(key, 0);
   }

@@ -1,20 +1,20 @@
 /**
- * Budgets: a token bucket per key. It holds the whole budget, and refills evenly over the budget's
- * period.
+ * Budgets: a token bucket per key. A full bucket has the whole budget, and a bucket refills evenly
+ * over the budget's period.
  *
- * Each worker has its own buckets, and sends its charges to the others many times a second
- * (budget-sharing.ts). A key may overdraw by what other workers charge in between, and by work whose
- * cost is known only while it is done. The overdraft is a debt, which is paid back before the next
- * question is allowed.
+ * Each worker has its own buckets, and sends its charges to the other workers many times a second
+ * (budget-sharing.ts). A key may exceed its budget by the charges of other workers that have not
+ * arrived yet, and by work whose cost is known only during the work. The excess is a debt, which is
+ * paid back before the next question is allowed.
  */
 
 import type { Budget } from '../config/budget.ts';
 
-/** The budget that a key has left after a question, as the response reports it. */
+/** The rest of a key's budget after a question, as the response reports it. */
 export interface Allowance {
   readonly isAllowed: boolean;
   readonly limit: number;
-  /** Weight that is left, rounded down. */
+  /** The remaining weight, rounded down. */
   readonly remaining: number;
   /** Whole seconds until the bucket is full again. */
   readonly resetSeconds: number;
@@ -31,18 +31,18 @@ export interface Charge {
 
 /** The weight that a key has spent and the refill has not yet restored. */
 interface Bucket {
-  /** May exceed the budget: the excess is a debt. */
+  /** May exceed the budget. The excess is a debt. */
   spent: number;
   atMs: number;
   budget: Budget;
 }
 
-/** Floating-point sums are not exact: a shortfall up to this is ignored. */
+/** Floating-point sums are not exact, so a shortfall up to this weight is ignored. */
 const TOLERANCE = 1e-6;
 
 export class Budgets {
   readonly #buckets = new Map<string, Bucket>();
-  /** Charged in this worker since the last `takeCharges`, by key. */
+  /** The charges of this worker since the last `takeCharges`, by key. */
   readonly #charges = new Map<string, Charge>();
 
   /** True if the key can afford the weight; charges nothing. */
@@ -50,12 +50,15 @@ export class Budgets {
     return isEnough(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** Does the same, and returns all figures for an error message. */
+  /** Does the same as `canAfford`, and returns all figures for an error message. */
   check(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     return describeAllowance(this.#refill(id, budget, nowMs).spent, budget, weight);
   }
 
-  /** Charges the weight and returns what is left; what exceeds the budget is a debt. */
+  /**
+   * Charges the weight and returns the rest of the budget. Weight in excess of the budget is a
+   * debt.
+   */
   charge(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const bucket = this.#refill(id, budget, nowMs);
     if (weight > 0) {
@@ -66,8 +69,8 @@ export class Budgets {
   }
 
   /**
-   * Does the same, but charges at most what is left: work that is done even if the budget is spent makes no
-   * debt.
+   * Does the same as `charge`, but charges at most the rest of the budget: work that is done even
+   * if the budget is spent creates no debt.
    */
   chargeWhatIsLeft(id: string, budget: Budget, weight: number, nowMs: number): Allowance {
     const { spent } = this.#refill(id, budget, nowMs);
@@ -101,7 +104,7 @@ export class Budgets {
       .filter(({ weight }) => weight > 0);
   }
 
-  /** Applies what another worker charged. */
+  /** Applies the charges of another worker. */
   absorb(charges: readonly Charge[], nowMs: number): void {
     for (const { id, budget, weight } of charges) {
       const bucket = this.#refill(id, budget, nowMs);
@@ -125,7 +128,7 @@ export class Budgets {
   }
 }
 
-/** Whole seconds until the refill has restored an amount. */
+/** Returns the whole seconds until the refill has restored an amount. */
 function secondsFor(amount: number, { weight, periodMs }: Budget): number {
   return Math.max(0, Math.ceil(((amount - TOLERANCE) * periodMs) / weight / 1000));
 }

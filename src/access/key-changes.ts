@@ -1,4 +1,4 @@
-/** Changes keys: each function returns the new key, which a store then saves. */
+/** Changes keys. Each function returns the changed key, which a store then saves. */
 
 import { randomBytes } from 'node:crypto';
 import { hashSecret, isRevoked, type Key, KeyError, type KeyTerms } from './keys.ts';
@@ -6,14 +6,14 @@ import { hashSecret, isRevoked, type Key, KeyError, type KeyTerms } from './keys
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;
 const SECRETS_MAX = 2;
-/** The list shows a revoked key for this long, and shows at most this many. */
+/** The list shows a revoked key for this long, and at most this number of revoked keys. */
 const REVOKED_MS_MAX = 90 * 86_400_000;
 const REVOKED_COUNT_MAX = 1_000;
 
 export interface NewSecret {
   readonly id: string;
   readonly secret: string;
-  /** The name to revoke it by: "ID.2". */
+  /** The name by which the secret is revoked, such as "ID.2". */
   readonly name: string;
 }
 
@@ -29,7 +29,10 @@ export function makeKey(terms: KeyTerms): KeyChange {
   return addNewSecret(key);
 }
 
-/** A label begins with a letter or a digit: commands would read a leading "-" as a flag. */
+/**
+ * Returns a secret that begins with a letter or a digit, because commands would read a leading "-"
+ * as a flag.
+ */
 function makeSecret(): string {
   for (;;) {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -48,7 +51,7 @@ function addNewSecret(key: Key): KeyChange {
   };
 }
 
-/** Adds a secret; throws if the key is revoked, has expired or has two already. */
+/** Adds a secret; throws if the key is revoked, has expired or already has two secrets. */
 export function addSecretTo(key: Key): KeyChange {
   refuseRevoked(key);
   const { id, expiresMs, secrets } = key;
@@ -67,7 +70,9 @@ function refuseRevoked({ id, revokedMs }: Key): void {
   throw new KeyError(`key ${id} was revoked at ${new Date(revokedMs).toISOString()}`);
 }
 
-/** Removes one secret, or all; a key without secrets is revoked. */
+/**
+ * Removes one secret, or all secrets if `number` is undefined. A key without secrets is revoked.
+ */
 export function removeSecretFrom(key: Key, number: number | undefined): Key {
   refuseRevoked(key);
   const left = number === undefined ? [] : key.secrets.filter((s) => s.number !== number);
@@ -78,7 +83,7 @@ export function removeSecretFrom(key: Key, number: number | undefined): Key {
   return { ...key, secrets: left, ...revocation };
 }
 
-/** The revoked keys that the list no longer shows, and that the next change removes. */
+/** Returns the revoked keys that the list no longer shows, and that a later revocation removes. */
 export function findRemovableKeys(keys: readonly Key[], nowMs: number): Key[] {
   const revoked = keys.filter(isRevoked).sort((a, b) => revokedAt(b) - revokedAt(a));
   return revoked.filter(

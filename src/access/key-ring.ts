@@ -1,17 +1,20 @@
-/** The keys of a serving process by the hash of their secrets: a cache that polls the store. */
+/**
+ * The keys of a serving process, by the hash of their secrets: a cache that polls the store of
+ * keys.
+ */
 
 import type { KeyReader } from './key-store.ts';
 import type { Key } from './keys.ts';
 
 const REFRESH_MS = 20;
 const SAVE_USE_MS = 5_000;
-/** Delay before saving last uses again after a failure, which is logged each time. */
+/** The delay before last uses are saved again after a failure. Each failure is logged. */
 const RETRY_USE_MS = 60_000;
 
 export interface RingOptions {
-  /** Called when keys cannot be read; the cached ones stay in use. */
+  /** Called when keys cannot be read. The cached keys stay in use. */
   warn(message: string): void;
-  /** Called when last uses cannot be saved; nothing depends on them. */
+  /** Called when the times of last use cannot be saved. Nothing depends on these times. */
   warnOfUse(message: string): void;
 }
 
@@ -24,12 +27,15 @@ export class KeyRing {
   #saving: Promise<void> | undefined;
   #pausedUntilMs = 0;
   #readFailure = '';
-  /** The time never goes back, even if this machine's clock is set back: an expired key stays expired. */
+  /**
+   * This time never goes back, even if this machine's clock is set back, so an expired key stays
+   * expired.
+   */
   #timeMs = Date.now();
   #steadyMs = performance.now();
   readonly #timers: NodeJS.Timeout[] = [];
 
-  /** Throws if keys cannot be read: a service must not start without them. */
+  /** Throws if keys cannot be read, because a service must not start without keys. */
   constructor(reader: KeyReader, options: RingOptions) {
     this.#reader = reader;
     this.#options = options;
@@ -38,7 +44,10 @@ export class KeyRing {
     this.#timers.push(setInterval(() => void this.#saveUse(), SAVE_USE_MS));
   }
 
-  /** The live key of a secret; counts as a use. Undefined if unknown, revoked or expired. */
+  /**
+   * Returns the live key that has a secret with this hash, and counts as a use of the key. Returns
+   * undefined if the secret is unknown, or its key is revoked or expired.
+   */
   find(secretHash: string, nowMs: number): Key | undefined {
     const key = this.#keyByHash.get(secretHash);
     if (key === undefined || this.#isExpired(key, nowMs)) return undefined;
@@ -51,7 +60,10 @@ export class KeyRing {
     return this.#version;
   }
 
-  /** True if the secret has a live key; does not count as a use. */
+  /**
+   * True if a secret with this hash belongs to a live key. The call does not count as a use of the
+   * key.
+   */
   isLive(secretHash: string, nowMs: number): boolean {
     const key = this.#keyByHash.get(secretHash);
     return key !== undefined && !this.#isExpired(key, nowMs);
@@ -69,7 +81,10 @@ export class KeyRing {
     await this.#saveUse();
   }
 
-  /** If a refresh fails, the cached keys stay. Each failure is logged once, not fifty times a second. */
+  /**
+   * Reads the keys again. If that fails, the cached keys stay in use. A repeated failure is logged
+   * once, not fifty times a second.
+   */
   #refresh(): void {
     try {
       this.#read();
@@ -109,7 +124,7 @@ export class KeyRing {
     this.#saving = undefined;
   }
 
-  /** The uses are saved by the next attempt. */
+  /** Gives the times of last use to the next attempt to save them. */
   #postpone(used: ReadonlyMap<string, number>, { message }: Error): void {
     this.#pausedUntilMs = performance.now() + RETRY_USE_MS;
     this.#usedMsById = new Map([...used, ...this.#usedMsById]);

@@ -4,7 +4,7 @@ import { findRemovableKeys, type NewSecret } from './key-changes.ts';
 import type { Key, KeyTerms } from './keys.ts';
 
 export interface ListedKey extends Key {
-  /** Undefined if it was never used. */
+  /** Undefined if the key was never used. */
   readonly lastUsedMs: number | undefined;
 }
 
@@ -12,13 +12,13 @@ export interface ListedKey extends Key {
 export interface KeyReader {
   /** Increases with every change that this process has seen. */
   version(): number;
-  /** The readable keys that are not revoked; `faults` describes the unreadable ones. */
+  /** The readable keys that are not revoked. `faults` describes the unreadable keys. */
   all(): Key[];
-  /** The damage found when keys were last read, one sentence each. */
+  /** The damage that the last read of the keys found, in one sentence for each fault. */
   readonly faults: readonly string[];
-  /** Returns the same keys, and the keys that were revoked recently. */
+  /** Returns the keys of `all`, and the keys that were revoked recently. */
   list(): ListedKey[] | Promise<ListedKey[]>;
-  /** Saves when keys were last used; rejects if it cannot. */
+  /** Saves when keys were last used; rejects if saving fails. */
   saveUse(usedMsById: ReadonlyMap<string, number>): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface KeyReader {
 export interface KeyStore extends KeyReader {
   /** Creates a key and returns its secret, which is not stored and cannot be shown again. */
   create(terms: KeyTerms): NewSecret | Promise<NewSecret>;
-  /** Adds a second secret; the first keeps working. */
+  /** Adds a second secret; the first secret still works. */
   addSecret(keyName: string): NewSecret | Promise<NewSecret>;
   /** Revokes a key ("ID") or one of its secrets ("ID.2"); a key without secrets is revoked. */
   revoke(name: string): void | Promise<void>;

@@ -1,7 +1,8 @@
 /**
- * When keys were last used: in a separate file, so that serving processes never write to the keys.
- * Several processes write it, and each merges the file with its own uses. Of two concurrent writes one
- * is lost; the next write of that process repairs it.
+ * The times when keys were last used. They are in a separate file, so that serving processes never
+ * write to the keys. Several processes write this file, and each process merges the file with its
+ * own times. Of two concurrent writes, one is lost; the next write of the same process repairs the
+ * loss.
  *
  *   {"4f1d22a0c9":1758556800000}
  */
@@ -10,14 +11,14 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 export class KeyUseFile {
   readonly #file: string;
-  /** All uses in this process, so that a lost write is repaired by the next one. */
+  /** All times of this process, so that its next write repairs a lost write. */
   readonly #known = new Map<string, number>();
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Empty if the file is missing or unreadable. */
+  /** Returns the times by key; returns an empty map if the file is missing or unreadable. */
   async read(): Promise<Map<string, number>> {
     const text = await readFile(this.#file, 'utf8').catch(() => '{}');
     try {
@@ -28,7 +29,10 @@ export class KeyUseFile {
     }
   }
 
-  /** Drops keys that are not among `ids`: they were removed. */
+  /**
+   * Merges times into the file. Keys that are not among `ids` were removed, so their times are
+   * dropped.
+   */
   async save(usedMsById: ReadonlyMap<string, number>, ids: ReadonlySet<string>): Promise<void> {
     for (const [id, usedMs] of usedMsById) this.#known.set(id, usedMs);
     const merged = await this.read();

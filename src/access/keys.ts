@@ -22,20 +22,26 @@ export interface Key {
   readonly createdMs: number;
   readonly budget: Budget | undefined;
   readonly expiresMs: number | undefined;
-  /** The live ones. */
+  /** The live secrets. */
   readonly secrets: readonly StoredSecret[];
   /** Number of secrets ever created, live or revoked. */
   readonly secretCount: number;
-  /** Absent while the key is live; a revoked one has no secret, and stays in the list for some time. */
+  /**
+   * The time of the revocation; absent while the key is live. A revoked key has no secrets, and
+   * stays in the list for some time.
+   */
   readonly revokedMs?: number;
 }
 
-/** Stores of earlier versions removed a key that was revoked. */
+/** True if the key was revoked. Stores of earlier versions removed a key when it was revoked. */
 export function isRevoked({ revokedMs }: Key): boolean {
   return revokedMs !== undefined;
 }
 
-/** No such key, too many secrets, or keys that cannot be read. */
+/**
+ * The error about a key that does not exist, about too many secrets, or about keys that cannot be
+ * read.
+ */
 export class KeyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -43,7 +49,7 @@ export class KeyError extends Error {
   }
 }
 
-/** Secrets are stored and looked up only by this hash. */
+/** Returns the hash by which a secret is stored and looked up. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64');
 }
@@ -55,14 +61,17 @@ export function isName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** The error does not show the given text: it may be a secret, given by mistake. */
+/**
+ * Parses the name of a key or a secret. The error does not contain the given text, because the text
+ * may be a secret that was given by mistake.
+ */
 export function parseName(name: string): { id: string; number: number | undefined } {
   const [, id, number] = NAME.exec(name) ?? [];
   if (id !== undefined) return { id, number: number === undefined ? undefined : Number(number) };
   throw new KeyError(`expected ${NAME_EXPECTED}`);
 }
 
-/** The terms that a key is created with. */
+/** The terms of a new key. */
 export type KeyTerms = Pick<Key, 'label' | 'budget' | 'expiresMs'>;
 
 export function missingKey(id: string): KeyError {

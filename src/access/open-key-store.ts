@@ -16,7 +16,7 @@ export function openKeys(
   return nats === undefined ? openEmbeddedKeys(settings.data, options) : openJetStreamKeys(nats);
 }
 
-/** Opens the keys for reading. In a folder, it writes only when keys were last used. */
+/** Opens the keys for reading. A reader writes only when keys were last used. */
 export function openKeysForReading(settings: StorageSettings): Promise<KeyReader> {
   const nats = natsOptionsOf(settings);
   return nats === undefined ? openKeyReader(settings.data) : openJetStreamKeys(nats);

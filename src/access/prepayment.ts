@@ -1,13 +1,14 @@
 /**
- * The payment of a key for work that has not started yet. Without it, any number of concurrent questions
- * would fit into the rest of the key's budget. The payment is settled once, when it is known which work was
- * done. A payment that is never settled, because its key was revoked meanwhile, stays charged.
+ * The payment of a key for work that has not started yet. Without it, any number of concurrent
+ * questions would fit into the rest of the key's budget. The payment is settled once, when it is
+ * known which work was done. If the key is revoked before that, the payment is never settled, and
+ * stays charged.
  */
 
 import type { Allowance, Budgets } from './budgets.ts';
 import type { Key } from './keys.ts';
 
-/** True if work was done that cannot be undone; a promise if that will only be known later. */
+/** True if work was done that cannot be undone; a promise if this will only be known later. */
 export type WorkDone = boolean | Promise<boolean>;
 
 export class Prepayment {
@@ -37,14 +38,17 @@ export class Prepayment {
     this.#charge(weight);
   }
 
-  /** The work cost what was charged; returns what the key has left, undefined if it has no budget. */
+  /**
+   * Settles the payment when the work cost exactly what was charged. Returns the rest of the
+   * budget; returns undefined if the key has no budget.
+   */
   keep(): Allowance | undefined {
     return this.settle(this.#weight);
   }
 
   /**
-   * Call this if there is no answer: it refunds the charge, unless the work was done. Until that is known,
-   * the charge stays.
+   * Call this if there is no answer. It refunds the charge, unless the work was done. Until it is
+   * known whether the work was done, the charge stays.
    */
   giveBack(): void {
     if (this.isDone instanceof Promise) void this.isDone.then((isDone) => this.#end(isDone));
@@ -55,7 +59,10 @@ export class Prepayment {
     this.settle(isDone ? this.#weight : this.workedOff);
   }
 
-  /** The work cost this much. Only the first call counts; every call returns what is left. */
+  /**
+   * Settles the payment when the work cost this weight. Only the first call counts; every call
+   * returns the rest of the budget.
+   */
   settle(weight: number): Allowance | undefined {
     const owed = this.#isSettled ? 0 : weight - this.#weight;
     this.#isSettled = true;

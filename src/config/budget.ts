@@ -7,13 +7,16 @@ export interface Budget {
 
 const PERIODS_MS: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000 };
 
-/** The weight of most questions. A smaller budget could never pay for a question. Batches may weigh more. */
+/**
+ * The weight of most questions. A smaller budget could not pay for most questions. Batches may
+ * weigh more.
+ */
 const BUDGET_WEIGHT_MIN = 20;
 const BUDGET_WEIGHT_MAX = 1_000_000_000;
 
 export const BUDGET_EXPECTED = `WEIGHT/s, WEIGHT/min or WEIGHT/h with a weight from ${BUDGET_WEIGHT_MIN} to ${BUDGET_WEIGHT_MAX}`;
 
-/** Undefined if the text is not a budget. */
+/** Returns the budget that the text describes; returns undefined if the text is not a budget. */
 export function parseBudget(text: string): Budget | undefined {
   const match = /^(\d{1,10})\/(s|min|h)$/.exec(text);
   if (match === null) return undefined;

@@ -10,7 +10,7 @@ export function isLabel(text: string): boolean {
   return text.length <= LABEL_LENGTH_MAX && !UNPRINTABLE.test(text);
 }
 
-/** A label as a printable line. Earlier versions stored labels without a check. */
+/** Returns a label as a printable line. Earlier versions stored labels without a check. */
 export function formatLabel(label: string): string {
   return label.replaceAll(new RegExp(UNPRINTABLE, 'gu'), ' ');
 }

@@ -1,12 +1,15 @@
 /** Finds the name that a misspelt name probably stands for. */
 
-/** Maximum number of letters that are changed, added, missing or swapped in a misspelt name. */
+/**
+ * The maximum number of wrong letters in a misspelt name: changed, added, missing or swapped
+ * letters.
+ */
 const LETTERS_WRONG_MAX = 3;
-/** Maximum share of wrong letters. A short name is similar to many other names. */
+/** The maximum share of wrong letters. A short name is similar to many other names. */
 const SHARE_WRONG_MAX = 0.4;
 const NAME_LENGTH_MAX = 100;
 
-/** The most similar known name; undefined if none is similar enough. */
+/** Returns the most similar known name; returns undefined if no name is similar enough. */
 export function findLikelyName(given: string, known: readonly string[]): string | undefined {
   if (given.length > NAME_LENGTH_MAX) return undefined;
   const most = Math.min(LETTERS_WRONG_MAX, Math.floor(given.length * SHARE_WRONG_MAX));
@@ -16,7 +19,10 @@ export function findLikelyName(given: string, known: readonly string[]): string 
   return near.sort((a, b) => a.wrong - b.wrong)[0]?.name;
 }
 
-/** The edit distance of two words: number of letters to change, add, remove, or swap with the next letter. */
+/**
+ * Returns the edit distance of two words: the number of letters to change, add, remove, or swap
+ * with the next letter.
+ */
 function countWrongLetters(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

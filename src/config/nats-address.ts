@@ -1,6 +1,9 @@
 /** The address of a ledger on NATS. */
 
-/** nats://[user:password@ or token@]host:port[,host:port...]/NAME, or tls:// */
+/**
+ * The start of nats://[user:password@ or token@]host:port[,host:port...]/NAME, or of the same with
+ * tls://.
+ */
 const SCHEME = /^(nats|tls):\/\//;
 /** A host name or an IP address, IPv6 in brackets. */
 const HOST = /^(?:\[[\da-fA-F:.]+\]|[^\s@/,:?#%[\]\\]+)$/;
@@ -16,11 +19,11 @@ export interface NatsAddress {
     readonly token?: string;
   };
   readonly isEncrypted: boolean;
-  /** The name of the ledger, and of its stream. */
+  /** The name of the ledger and of its stream. */
   readonly name: string;
 }
 
-/** Parses an address; undefined if the text is not an address. */
+/** Parses an address; returns undefined if the text is not an address. */
 export function parseNatsAddress(text: string): NatsAddress | undefined {
   const parts = splitAddress(text);
   if (findFault(text, parts) !== undefined) return undefined;
@@ -38,7 +41,10 @@ function isNatsLocation(location: unknown): boolean {
   return (location as { readonly ledger?: unknown } | undefined)?.ledger !== undefined;
 }
 
-/** The text of an address, for the environment of our own processes. The text may contain a password. */
+/**
+ * Returns the text of an address, for the environment of our own processes. The text may contain a
+ * password.
+ */
 export function formatNatsAddress(address: NatsAddress): string {
   const { servers, credentials, isEncrypted, name } = address;
   const { user, pass, token } = credentials;
@@ -47,7 +53,10 @@ export function formatNatsAddress(address: NatsAddress): string {
   return `${isEncrypted ? 'tls' : 'nats'}://${before}${servers.join(',')}/${name}`;
 }
 
-/** Describes why the text is not an address. Never quotes the text, because the text may contain a password. */
+/**
+ * Describes why the text is not an address. The description never contains the text, because the
+ * text may contain a password.
+ */
 export function describeAddressFault(text: string): string {
   return findFault(text, splitAddress(text)) ?? 'it is an address';
 }

@@ -46,7 +46,10 @@ function isNamed(values: Values, name: string): boolean {
   return values[name] !== undefined;
 }
 
-/** The first needed part that is missing; undefined if none is. `values` has the values of a command's settings. */
+/**
+ * Returns the first needed part that is missing; returns undefined if no part is missing. `values`
+ * has the values of a command's settings.
+ */
 export function findAbsentPart(needs: readonly PartName[], values: Values): NeededPart | undefined {
   return needs.map((name): NeededPart => PARTS[name]).find((part) => !part.isThere(values));
 }

@@ -3,7 +3,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** The nearest folder above this file with a package.json. This also works in the bundled build. */
+/**
+ * The nearest folder with a package.json, at or above the folder of this file. This also works in
+ * the bundled build.
+ */
 export const PACKAGE_FOLDER = findAbove(import.meta.dirname);
 
 function findAbove(folder: string): string {

@@ -16,7 +16,7 @@ import { UsageError } from './usage-error.ts';
 import { readValueFile } from './value-file.ts';
 
 export interface CommandLine {
-  /** Flag to value; undefined if the value is missing. */
+  /** The value of each flag; undefined if the value is missing. */
   readonly flags: ReadonlyMap<string, string | undefined>;
   /** The flags that are given more than once, with all their values. */
   readonly repeated: ReadonlyMap<string, readonly (string | undefined)[]>;
@@ -24,8 +24,8 @@ export interface CommandLine {
 }
 
 /**
- * Splits arguments into flags and positionals; a switch among the declared settings takes no value. Keeps
- * unknown flags: `readSettings` refuses them.
+ * Splits arguments into flags and positionals. A switch among the declared settings has no value.
+ * Unknown flags are in the result, and `readSettings` refuses them.
  */
 export function splitArguments(argv: readonly string[], declarations: Declarations): CommandLine {
   const { given, positionals } = splitTokens(argv, listFlagTypes(declarations));
@@ -69,11 +69,11 @@ function splitTokens(argv: readonly string[], types: FlagTypes): Tokens {
     if (token.kind !== 'option') continue;
     const { name, value, inlineValue } = token;
     if (!token.rawName.startsWith('--')) {
-      // There are no short flags: "-xy", which parseArgs splits into two tokens, is a positional.
+      // There are no short flags, so "-xy" is a positional. parseArgs splits "-xy" into two tokens.
       if (token.index !== shortIndex) positionals.push(argv[token.index]);
       shortIndex = token.index;
     } else if (value?.startsWith('--') && !inlineValue) {
-      // The value is missing: what follows is the next flag.
+      // The value is missing, because the next argument is a flag.
       const rest = splitTokens(argv.slice(token.index + 1), types);
       return {
         given: [...given, [name, undefined], ...rest.given],
@@ -88,7 +88,10 @@ function splitTokens(argv: readonly string[], types: FlagTypes): Tokens {
 
 type Flags = CommandLine['flags'];
 
-/** Reads the declared settings: from flags, otherwise from the environment, otherwise the defaults. */
+/**
+ * Reads the declared settings from the flags. A setting without a flag is read from the
+ * environment, and a setting without both gets its default.
+ */
 export function readSettings<D extends Declarations>(
   declarations: D,
   flags: Flags = new Map(),
@@ -97,7 +100,10 @@ export function readSettings<D extends Declarations>(
   return readAll(declarations, { flags, environment, problems: [] });
 }
 
-/** Like `readSettings`, for a whole command line: also refuses a flag that is given twice. */
+/**
+ * Does the same as `readSettings` for a whole command line: also refuses a flag that is given
+ * twice.
+ */
 export function readCommandSettings<D extends Declarations>(
   declarations: D,
   { flags, repeated }: Pick<CommandLine, 'flags' | 'repeated'>,
@@ -109,7 +115,7 @@ export function readCommandSettings<D extends Declarations>(
 interface Sources {
   readonly flags: Flags;
   readonly environment: NodeJS.ProcessEnv;
-  /** The problems that were found before. */
+  /** The problems that were found in the arguments before. */
   readonly problems: readonly string[];
 }
 
@@ -186,7 +192,7 @@ function quote(given: string): string {
 }
 
 interface Given {
-  /** The flag or the environment variable. */
+  /** The name of the flag or of the environment variable. */
   readonly source: string;
   readonly text: string | undefined;
   /** Why there is no text, if the reason is known. */
@@ -217,7 +223,7 @@ function givenBy(source: string, text: string | undefined): Given | undefined {
   return text === undefined || isInjected(source, text) ? undefined : { source, text };
 }
 
-/** Chooses the value, or the value in a file. Giving both is a fault. */
+/** Chooses between the given value and the value in a file. If both are given, that is a fault. */
 function chooseGiven(value: Given | undefined, file: Given | undefined): Given | undefined {
   if (file === undefined) return value;
   const { source, text } = file;
@@ -244,7 +250,7 @@ function describeProblem({ flag, type }: Setting, given: Given | undefined): str
   return `${source}: got ${describeGiven(type, text)}, expected ${expected}`;
 }
 
-/** Describes a value for an error. Never shows a value that may contain a password. */
+/** Describes a value for an error. A value that may contain a password is not shown. */
 function describeGiven(type: Setting['type'], text: string | undefined): string {
   if (text === undefined || type.describeFault === undefined) return quoteGiven(text);
   return `a hidden value (${type.describeFault(text)})`;

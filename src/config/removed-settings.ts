@@ -93,7 +93,10 @@ export const REMOVED_SETTINGS: readonly RemovedSetting[] = [
   },
 ];
 
-/** The error about a removed flag or variable; undefined if `source` was not removed. */
+/**
+ * Returns the error about a removed flag or variable; returns undefined if `source` was not
+ * removed.
+ */
 export function describeRemoved(source: string): string | undefined {
   const removed = REMOVED_SETTINGS.find(
     ({ flag }) => source === `--${flag}` || source === variableOf(flag),

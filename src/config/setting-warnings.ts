@@ -20,7 +20,10 @@ export function listSettingWarnings(
   ];
 }
 
-/** Warns of a secret in a flag. Every user of the machine can read the flags of a process, but not its environment. */
+/**
+ * Returns a warning if a flag contains a secret. Every user of the machine can read the flags of a
+ * process, but not its environment.
+ */
 function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   const { flag, variable, file, type } = setting;
   const value = type.parse(flags.get(flag) ?? '');
@@ -31,7 +34,10 @@ function adviseOnSecret(setting: Setting, flags: Flags): string | undefined {
   );
 }
 
-/** Only a warning, not an error: several commands may share an environment, and each command uses a part of it. */
+/**
+ * Returns warnings about variables without an effect. These are not errors, because several
+ * commands may share an environment, and each command uses a part of it.
+ */
 function adviseOnUseless(
   setting: Setting,
   values: Readonly<Record<string, unknown>>,

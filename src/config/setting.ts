@@ -47,11 +47,13 @@ export interface Declaration {
   readonly type: ValueType;
   /** Absent if the setting is required; undefined if the setting is optional without a default. */
   readonly default?: unknown;
-  /** The setting that may be given instead; the value of this setting is then ''. */
+  /** A setting that may be given instead of this setting. The value of this setting is then ''. */
   readonly replacedBy?: Setting;
-  /** True if the value may be given in a file instead, since the value may be a secret. */
+  /** True if the value may be given in a file, because the value may be a secret. */
   readonly inFile?: boolean;
-  /** The setting has an effect only if the process has all of these parts. */
+  /**
+   * The parts that the process must have; without all of these parts, the setting has no effect.
+   */
   readonly needs?: readonly PartName[];
   readonly help: string;
 }
@@ -68,7 +70,9 @@ export type SettingValues<D extends Declarations> = {
   readonly [Name in keyof D]: SettingValue<D[Name]>;
 };
 
-/** A declaration with the names that follow from the setting's own name. */
+/**
+ * A declaration with all names, including the names that are derived from the setting's own name.
+ */
 export interface Setting extends Declaration {
   readonly name: string;
   readonly flag: string;
@@ -85,7 +89,7 @@ export function completeSetting(name: string, declaration: Declaration): Setting
   return { ...complete, file: { flag: `${flag}-file`, variable: `${variable}_FILE` } };
 }
 
-/** The environment variable of a flag. */
+/** Returns the environment variable of a flag. */
 export function variableOf(flag: string): string {
   return `PERPINFO_${flag.toUpperCase().replaceAll('-', '_')}`;
 }
@@ -94,12 +98,12 @@ export function listSettings(declarations: Declarations): Setting[] {
   return Object.entries(declarations).map(([name, each]) => completeSetting(name, each));
 }
 
-/** The flags that give a value to the setting. */
+/** Returns the flags that give a value to the setting. */
 export function flagsOf({ flag, file }: Setting): string[] {
   return file === undefined ? [flag] : [flag, file.flag];
 }
 
-/** The environment variables that give a value to the setting. */
+/** Returns the environment variables that give a value to the setting. */
 export function variablesOf({ variable, file }: Setting): string[] {
   return file === undefined ? [variable] : [variable, file.variable];
 }
@@ -109,7 +113,7 @@ export interface SettingGroup {
   readonly settings: readonly Setting[];
 }
 
-/** The settings by group, without the empty groups. */
+/** Returns the settings by group, without the empty groups. */
 export function groupSettings(settings: readonly Setting[]): SettingGroup[] {
   return GROUPS.map((title) => ({
     title,
@@ -117,12 +121,12 @@ export function groupSettings(settings: readonly Setting[]): SettingGroup[] {
   })).filter((group) => group.settings.length > 0);
 }
 
-/** The help text of the flag that names a file. */
+/** Returns the help text of the flag that names a file. */
 export function describeFile({ flag }: Setting): string {
   return `file with the value of --${flag}, so that the list of processes does not show the value`;
 }
 
-/** Describes for a setting without a default when it is required. */
+/** Says when a setting without a default is required. */
 export function describeNeed({ replacedBy }: Setting): string {
   return replacedBy === undefined ? 'required' : `required without --${replacedBy.flag}`;
 }

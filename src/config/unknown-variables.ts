@@ -6,9 +6,10 @@ import { type Setting, variablesOf } from './setting.ts';
 const PREFIX = 'PERPINFO_';
 
 /**
- * Kubernetes sets such variables in each container, for each service of the cluster. If a service is named perpinfo or
- * perpinfo-NAME, these names begin with our prefix. A name such as PERPINFO_PORT is also one of our settings, so
- * its value decides.
+ * True if Kubernetes set the variable. Kubernetes sets variables in each container, for each
+ * service of the cluster. If a service is named perpinfo or perpinfo-NAME, the names of these
+ * variables begin with our prefix. A name such as PERPINFO_PORT is also one of our settings, so its
+ * value decides.
  */
 const INJECTED_NAME =
   /_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
@@ -30,7 +31,10 @@ export function findUnknownVariables(
   });
 }
 
-/** The warning about a variable. Never shows the value, because it may be a secret under a misspelt name. */
+/**
+ * Returns the warning about a variable. The warning never contains the value, because the value may
+ * be a secret under a misspelt name.
+ */
 function describeUnknown(name: string, known: readonly string[]): string {
   const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
   const knownEnds = known.map((variable) => variable.slice(PREFIX.length));

@@ -6,11 +6,11 @@ const BYTES_MAX = 65_536;
 
 interface FileValue {
   readonly text: string | undefined;
-  /** Why there is no text. Never quotes the file. */
+  /** Why there is no text. The reason never contains text of the file. */
   readonly fault?: string;
 }
 
-/** Reads the only line of the file, without white space at its end. */
+/** Returns the only line of the file, without white space at its end. */
 export function readValueFile(file: string): FileValue {
   try {
     const stat = statSync(file);

@@ -1,4 +1,4 @@
-/** The types of settings: how each is parsed and described. */
+/** The types of settings: how the text of a setting is parsed and described. */
 
 import { ADDRESS_EXPECTED, type Address, expectedAddress, parseAddress } from '../exact/address.ts';
 import { BUDGET_EXPECTED, type Budget, parseBudget } from './budget.ts';
@@ -15,15 +15,15 @@ export interface ValueType<T = unknown> {
   readonly placeholder: string;
   /** The text after "expected" in error messages. */
   readonly expected: string;
-  /** A more precise text after "expected", for this value. */
+  /** Returns a more precise text after "expected" for this value. */
   expectedFor?(text: string): string;
   /** True if the flag alone means "true". */
   readonly isSwitch?: boolean;
-  /** Parses a text; undefined if the text is not a value of this type. */
+  /** Parses a text; returns undefined if the text is not a value of this type. */
   parse(text: string): T | undefined;
   /** Present if a value may contain a password. Errors then show this description instead of the value. */
   describeFault?(text: string): string;
-  /** True if this value holds a secret, such as a password or a key. */
+  /** True if this value contains a secret, such as a password or a key. */
   holdsSecret?(value: T): boolean;
 }
 
@@ -113,7 +113,10 @@ export const natsAddress: ValueType<NatsAddress> = {
   holdsSecret: hasLogin,
 };
 
-/** A user without a password is a secret too, because it may be a token. */
+/**
+ * True if the address has a user or a password. A user without a password may be a token, which is
+ * also a secret.
+ */
 function hasLogin({ credentials }: NatsAddress): boolean {
   return Object.keys(credentials).length > 0;
 }
@@ -149,7 +152,10 @@ export const upstreamUrl: ValueType<URL> = {
 /** The placeholder for the address in the link to an explorer. */
 const ADDRESS_MARK = '{address}';
 
-/** The link to an explorer's page about an address. Everybody who can open the dashboard sees this link. */
+/**
+ * The link to an explorer's page about an address. Every user who can open the dashboard sees this
+ * link.
+ */
 export const explorerUrl: ValueType<string> = {
   placeholder: 'URL',
   expected: `an address such as https://host/address/${ADDRESS_MARK}`,
@@ -170,7 +176,7 @@ function isAfterHost(mark: string, value: string, { host }: URL): boolean {
   return value.includes(mark) && !host.includes(mark);
 }
 
-/** Weight per minute; Infinity for no limit. */
+/** The maximum weight per minute; Infinity for no limit. */
 export const upstreamBudget: ValueType<number> = {
   placeholder: 'WEIGHT',
   expected: `a weight a minute from ${UPSTREAM_BUDGET_MIN} to ${UPSTREAM_BUDGET_MAX}, or 0 for no limit`,
@@ -219,7 +225,10 @@ interface Header {
   readonly value: string;
 }
 
-/** Headers that describe the connection or the body. If a user could change them, every request would fail. */
+/**
+ * Headers that describe the connection or the body. If a setting could change these headers, every
+ * request would fail.
+ */
 const OWN_HEADERS =
   /^(connection|content-.*|expect|host|keep-alive|sec-websocket-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
@@ -247,7 +256,7 @@ export const userAddress: ValueType<Address> = {
   parse: parseAddress,
 };
 
-/** The location of a ledger, as the settings `data` and `ledger`. */
+/** The location of a ledger, in the form of the settings `data` and `ledger`. */
 interface LedgerLocation {
   readonly data: string;
   readonly ledger: NatsAddress | undefined;
@@ -286,7 +295,9 @@ export const expiry: ValueType<number> = {
 
 const UNITS_MS: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** NaN if the text is not a time, or has a day that does not exist, such as 2027-02-30. */
+/**
+ * Returns NaN if the text is not a time, or names a day that does not exist, such as 2027-02-30.
+ */
 function parseTime(value: string): number {
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z)?$/.test(value);
   const time = isTime ? Date.parse(value) : Number.NaN;

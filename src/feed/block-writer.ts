@@ -12,27 +12,33 @@ import { checkClock } from './clock-check.ts';
 import { Committer } from './committer.ts';
 import { type Feed, type FeedBlock, FeedError } from './feed.ts';
 
-/** Backpressure: the feed waits while more bytes than this are pending. */
+/**
+ * The maximum number of bytes in pending blocks. If more bytes are pending, the feed waits
+ * (backpressure).
+ */
 const PENDING_BYTES_MAX = 8 << 20;
 
-/** The state at the ledger's head; Replica implements it. */
+/** The writer's state, at the head of the ledger. Replica implements this interface. */
 export interface WriterState {
   readonly state: StateView;
   readonly point: ChainPoint;
-  /** Applies the next block, unless it or `check` throws a BlockError. */
+  /**
+   * Applies the next block; throws a BlockError if the block does not apply, or if `check` throws
+   * one.
+   */
   extend(line: Buffer, check: (block: Block) => void): StoredBlock;
 }
 
 export interface BlockWriterOptions extends CheckpointOptions {
   readonly replica: WriterState;
-  /** Maximum time of a block ahead of this machine's clock; 0 for no limit. */
+  /** The maximum time by which a block may be ahead of this machine's clock; 0 for no limit. */
   readonly aheadMsMax: number;
   /**
    * True if blocks must not wait for a snapshot: the saved state is then in memory together with
-   * the current state. Ignored with a retention, since pruning pauses the writer.
+   * the current state. Without effect if there is a retention, because pruning pauses the writer.
    */
   readonly savesInBackground?: boolean;
-  /** Called with the last height of each batch once it is durable. */
+  /** Called with the last height of each batch when the batch is durable. */
   durable?(height: number): void;
 }
 
@@ -49,10 +55,10 @@ export class BlockWriter {
   }
 
   /**
-   * Writes until the feed ends or the signal aborts. When it returns, every applied block is
-   * durable. If a block without a `refused` callback is refused, it throws a FeedError as soon as
-   * the earlier blocks are durable. It throws the ledger's error as soon as a batch cannot be
-   * stored, even while it waits for the feed.
+   * Writes until the feed ends or the signal aborts. When the promise resolves, every applied block
+   * is durable. If a block without a `refused` callback is refused, the promise rejects with a
+   * FeedError as soon as the earlier blocks are durable. If a batch cannot be stored, it rejects
+   * with the ledger's error at once, even while the writer waits for the feed.
    */
   async run(feed: Feed, signal: AbortSignal): Promise<void> {
     const { state } = this.#options.replica;
@@ -89,7 +95,10 @@ export class BlockWriter {
     }
   }
 
-  /** Undefined if the block was refused and reported to its feed. */
+  /**
+   * Applies a block and returns it; returns undefined if the block was refused and its feed was
+   * notified.
+   */
   #extend(block: FeedBlock): StoredBlock | undefined {
     const { line, position } = block;
     const { replica, aheadMsMax } = this.#options;

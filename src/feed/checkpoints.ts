@@ -1,6 +1,6 @@
 /**
- * A writer's checkpoints: save a snapshot, then delete the snapshots and blocks past retention. No
- * block depends on a checkpoint, so failures are only warnings.
+ * A writer's checkpoints. A checkpoint saves a snapshot, and then deletes the snapshots and blocks
+ * that are no longer retained. No block depends on a checkpoint, so failures are only warnings.
  */
 
 import type { ChainPoint, LedgerWriter } from '../ledger/ledger.ts';
@@ -12,7 +12,7 @@ import type { StateView } from '../state/state.ts';
 export interface CheckpointOptions extends Pick<PruneOptions, 'blocksMax' | 'archivedHeight'> {
   readonly ledger: LedgerWriter;
   readonly snapshots: SnapshotFolder;
-  /** A snapshot is saved at each multiple of this height. */
+  /** A snapshot is saved at each multiple of this number of heights. */
   readonly snapshotEvery: number;
   /** Number of snapshots to keep. */
   readonly snapshotKeep: number;
@@ -36,8 +36,9 @@ export class Checkpoints {
   }
 
   /**
-   * Call only when all blocks up to the point are durable: a snapshot must never be ahead of its
-   * ledger. With a retention, no block may be stored before it resolves. Never rejects.
+   * Call this only when all blocks up to the point are durable, because a snapshot must never be
+   * ahead of its ledger. If there is a retention, no block may be stored before the promise
+   * resolves. Never rejects.
    */
   async run(state: StateView, point: ChainPoint): Promise<void> {
     this.#schedule.started(point.height);

@@ -1,6 +1,6 @@
 /**
- * Group commit: blocks that arrive while one batch is being stored form the next batch, so a slow
- * disk means larger batches, not a longer queue of small ones.
+ * Group commit: blocks that arrive while one batch is being stored form the next batch. So a slow
+ * disk leads to larger batches, not to a longer queue of small batches.
  */
 
 import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
@@ -15,7 +15,7 @@ export class Committer {
   /** Rejects the promise of `unlessFailed`. */
   #interrupt: (failure: Error) => void = () => undefined;
 
-  /** `durable` is called with the last height of each batch once it is durable. */
+  /** `durable` is called with the last height of each batch when the batch is durable. */
   constructor(ledger: LedgerWriter, durable: (height: number) => void) {
     this.#ledger = ledger;
     this.#durable = durable;
@@ -41,7 +41,7 @@ export class Committer {
     });
   }
 
-  /** Waits for `work`, but rejects as soon as a batch fails. One call at a time. */
+  /** Waits for `work`, but rejects as soon as a batch fails. Calls must not overlap. */
   unlessFailed<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#interrupt = reject;

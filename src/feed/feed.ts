@@ -28,16 +28,16 @@ export interface Feed {
   readonly name: string;
   /**
    * Yields the blocks after the start as they arrive. Blocks that arrive together are yielded
-   * together, and acknowledged as one batch. The next blocks are requested when these blocks are
-   * applied.
+   * together, and acknowledged as one batch. The next blocks are requested when these blocks have
+   * been applied.
    *
-   * Ends with the source. When the signal aborts, the feed drops a partial block, and ends at once
-   * or throws the signal's reason or an AbortError.
+   * Ends when the source ends. When the signal aborts, the feed drops a partial block. It then ends
+   * at once, or throws the signal's reason or an AbortError.
    */
   blocks(start: FeedStart, signal: AbortSignal): AsyncIterable<readonly FeedBlock[]>;
 }
 
-/** A block was refused; the blocks before it stay in the ledger. */
+/** The error about a refused block. The blocks before the refused block stay in the ledger. */
 export class FeedError extends Error {
   constructor(position: string | undefined, reason: string, options?: ErrorOptions) {
     super(position === undefined ? reason : `${position}: ${reason}`, options);

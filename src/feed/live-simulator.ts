@@ -12,7 +12,7 @@ function makeBlock(simulator: Simulator): [FeedBlock] {
   return [{ line: Buffer.from(simulator.next(Date.now())) }];
 }
 
-/** The blocks that set up the exchange, as fast as they can be written. */
+/** Creates a feed of the blocks that set up the exchange, as fast as they can be written. */
 export function createSetUpFeed(simulator: Simulator): Feed {
   return {
     name: 'simulator',
@@ -23,7 +23,7 @@ export function createSetUpFeed(simulator: Simulator): Feed {
   };
 }
 
-/** A block in every interval, until the signal aborts. */
+/** Creates a feed with one block per interval, until the signal aborts. */
 export function createTradingFeed(simulator: Simulator, intervalMs: number): Feed {
   return {
     name: 'simulator',
@@ -39,8 +39,9 @@ export function createTradingFeed(simulator: Simulator, intervalMs: number): Fee
 }
 
 /**
- * The simulator's state for the writer of its feeds: the simulator has already applied each block.
- * The two stay in step because the simulator makes a block only when the previous one is applied.
+ * The simulator's state, for the writer of its feeds. The simulator has already applied each block.
+ * Simulator and writer stay at the same block, because the simulator makes a block only when the
+ * previous block is applied.
  */
 export class SimulatedState implements WriterState {
   readonly #simulator: Simulator;

@@ -7,7 +7,10 @@ const NEWLINE = 10;
 export interface NdjsonOptions {
   readonly name: string;
   readonly lineBytesMax: number;
-  /** Throws an AbortError when the signal aborts, so that a partial line is not yielded. */
+  /**
+   * Reads the bytes. Throws an AbortError when the signal aborts, so that a partial line is not
+   * yielded.
+   */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -21,9 +24,9 @@ export function createNdjsonFeed({ name, lineBytesMax, read }: NdjsonOptions): F
 }
 
 /**
- * The lines that each chunk completes. Blank lines are skipped, but counted.
+ * Yields, for each chunk, the lines that the chunk completes. Blank lines are skipped, but counted.
  *
- * @internal Exported for the benchmark of appending, which times it alone.
+ * @internal Exported for the benchmark of appending, which measures this function alone.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,

@@ -5,7 +5,7 @@ import { bytes, milliseconds, standardInput } from '../config/value-types.ts';
 import { LEDGER_WRITER_SETTINGS, type NatsWait } from '../ledger/settings.ts';
 import { RETENTION_SETTINGS, SNAPSHOT_SETTINGS } from '../replica/settings.ts';
 
-/** Limits that a block must meet to be appended. */
+/** The limits that a block must meet to be appended. */
 export const BLOCK_SETTINGS = {
   blockBytesMax: {
     group: 'Blocks from a feed',
@@ -23,7 +23,7 @@ export const BLOCK_SETTINGS = {
   },
 } as const satisfies Declarations;
 
-/** Chooses the feed that a service reads. */
+/** The setting that chooses the feed of a service. */
 export const FEED_CHOICE_SETTINGS = {
   feed: {
     group: 'Most used',

@@ -1,4 +1,4 @@
-/** Changes the keys of a data directory; each change is durable when it returns. */
+/** Changes the keys of a data directory. Each change is durable when its call returns. */
 
 import { describeDiskFailure } from '../../ledger/embedded/disk-failure.ts';
 import { readFileId } from '../../ledger/embedded/lmdb-environment.ts';
@@ -23,7 +23,10 @@ import {
 } from './key-tables.ts';
 import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
-/** Maximum size of a change. Room is reserved, so that a key can be revoked on a full disk. */
+/**
+ * The maximum size of a change, in bytes. Room is reserved, so that a key can be revoked on a full
+ * disk.
+ */
 const CHANGE_BYTES = 32_768;
 /** A change removes at most this many keys that were revoked long ago. */
 const FORGOTTEN_MAX = 2;
@@ -54,7 +57,7 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     });
   }
 
-  /** A key with a damaged record is removed. */
+  /** Revokes a key or one of its secrets. A key with a damaged record is removed. */
   revoke(name: string): void {
     const { id, number } = parseName(name);
     this.#change((changes) => {
@@ -72,7 +75,7 @@ export class EmbeddedKeyStore extends EmbeddedKeyReader implements KeyStore {
     for (const { id } of forgotten.slice(-FORGOTTEN_MAX)) changes.removeKey(id);
   }
 
-  /** Adds keys as they were, with their ids and secrets: all of them, or none if it fails. */
+  /** Adds keys with their existing ids and secrets: all of them, or none if the change fails. */
   restore(keys: readonly Key[]): void {
     this.#change((changes) => {
       for (const key of keys) putKey(changes, key);
@@ -115,7 +118,9 @@ function putKey(changes: KeyChanges, key: Key): void {
   changes.putKey(key.id, encodeKey(key));
 }
 
-/** Opens keys for changes; with `create`, creates their folder if there is none. */
+/**
+ * Opens keys for changes. If `create` is true, the folder of the keys is created if there is none.
+ */
 export async function openEmbeddedKeys(
   dataDirectory: string,
   { create = true } = {},

@@ -17,10 +17,10 @@ import {
 } from './key-tables.ts';
 import { openLmdbKeyTables } from './lmdb-key-tables.ts';
 
-/** Tables may take this long to appear in a file that another process has just created. */
+/** Tables may appear this late in a file that another process has just created. */
 const CREATION_MS_MAX = 1_000;
 const CREATION_POLL_MS = 50;
-/** A reader checks this often whether its file has been replaced. */
+/** A reader checks at this interval whether its file was replaced. */
 const FILE_CHECK_MS = 1_000;
 
 export class EmbeddedKeyReader implements KeyReader {
@@ -31,10 +31,13 @@ export class EmbeddedKeyReader implements KeyReader {
   #fileId: string;
   #checkedMs = performance.now();
   #reopening: Promise<void> | undefined;
-  /** Added to versions, which start again from 0 in a file that replaced another. */
+  /**
+   * This number is added to versions, because versions start again from 0 in a file that replaced
+   * another file.
+   */
   #versionBase = 0;
   #version = 0;
-  /** Describes what happened to the previously open file; reported once. */
+  /** Describes what happened to the file that was open before. It is reported once. */
   #fileChange: string | undefined;
   #faults: string[] = [];
   #ids: ReadonlySet<string> = new Set();
@@ -71,7 +74,10 @@ export class EmbeddedKeyReader implements KeyReader {
     });
   }
 
-  /** A failure is retried by the next check; until then the previous file stays in use. */
+  /**
+   * Opens the file that was found. After a failure, the previous file stays in use, and the next
+   * check retries.
+   */
   async #reopen(found: string): Promise<void> {
     const tables =
       found === '' ? undefined : await openForReading(this.folder).catch(() => undefined);
@@ -132,7 +138,7 @@ export class EmbeddedKeyReader implements KeyReader {
     await this.#tables?.close();
   }
 
-  /** LMDB's errors do not name the file, nor what to do. */
+  /** Adds the file and the remedy to LMDB's errors, which name neither. */
   protected reading<T>(read: () => T): T {
     try {
       return read();
@@ -146,7 +152,7 @@ function openForReading(folder: string): Promise<KeyTables | undefined> {
   return openLmdbKeyTables(folder, { readOnly: true });
 }
 
-/** Opens keys for reading; creates nothing, and a folder without keys reads as empty. */
+/** Opens keys for reading. Creates no files: a folder without keys is read as an empty list. */
 export async function openKeyReader(dataDirectory: string): Promise<KeyReader> {
   if (readStat(dataDirectory) === undefined) {
     throw new KeyError(`there is no folder ${dataDirectory}`);

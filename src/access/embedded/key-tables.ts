@@ -1,12 +1,12 @@
 /**
  * The port for storing the keys of a folder: a database that is separate from the ledger, so that
- * managing keys does not need the ledger's writer. LMDB implements the port (lmdb-key-tables.ts); in
- * tests, a simulated disk that fails implements it.
+ * managing keys does not need the ledger's writer. LMDB implements the port (lmdb-key-tables.ts);
+ * in tests, a simulated disk that fails implements it.
  *
  *   keys   ID         -> checksum of the ID and the JSON, a space, the JSON of the key
  *   meta   "contents" -> JSON of { version, ids }: the version goes up with every change, and ids is
  *                        a checksum of all IDs, so that a lost record is noticed
- *          "format"   -> the format as a number, from 2 on: this one is 1, and has no such entry
+ *          "format"   -> the number of the format; keys of format 1 have no such entry
  */
 
 import { createHash } from 'node:crypto';
@@ -19,7 +19,7 @@ export interface KeyTableContents {
   readonly ids: string;
 }
 
-/** A row of the table of keys; the value may be anything if it is damaged. */
+/** A row of the table of keys. The value of a damaged record may be anything. */
 export interface KeyRecord {
   readonly id: string;
   readonly value: unknown;
@@ -34,11 +34,11 @@ export interface KeyTables {
   readKeys(): readonly KeyRecord[];
   /** Throws if the disk has no room for a change of this size. */
   requireSpace(bytes: number): void;
-  /** Reserves room, if the disk has it, so that a later change fits on a full disk. */
+  /** Reserves room, if the disk has enough, so that a later change fits even on a full disk. */
   reserveSpace(bytes: number): void;
   /**
-   * Makes all changes in one transaction, durable when it returns; none if the callback throws. Reads in
-   * the callback see them already.
+   * Makes all changes in one transaction, which is durable when the call returns; makes no change
+   * if the callback throws. Reads in the callback already see the changes.
    */
   transact<T>(change: (changes: KeyChanges) => T): T;
   close(): Promise<void>;
@@ -60,7 +60,7 @@ export function encodeKey(key: Key): string {
   return `${checksum(key.id, json)} ${json}`;
 }
 
-/** Undefined if the record is damaged. */
+/** Returns the key of a record; returns undefined if the record is damaged. */
 export function decodeKey(id: string, record: unknown): Key | undefined {
   if (typeof record !== 'string') return undefined;
   const space = record.indexOf(' ');
@@ -72,7 +72,7 @@ export function keysFolder(dataDirectory: string): string {
   return path.join(dataDirectory, 'keys');
 }
 
-/** Names the damaged file, and what to do. */
+/** Creates an error that names the damaged file and the remedy. */
 export function damageError(folder: string, what: string, cause?: unknown): KeyError {
   const message = `${what} in ${dataFile(folder)}: restore it from a backup, or revoke the keys and create new ones`;
   return new KeyError(message, { cause });

@@ -26,7 +26,8 @@ class LmdbKeyTables implements KeyTables {
     this.#folder = folder;
     this.#keys = keys;
     this.#meta = meta;
-    // The callback returns nothing: a transaction would wait for the promise of a put.
+    // `void` drops the promise of each put, because a transaction would wait for a promise that its
+    // callback returns.
     this.#changes = {
       putKey: (id, value) => void keys.put(id, value),
       removeKey: (id) => void keys.remove(id),
@@ -68,7 +69,10 @@ class LmdbKeyTables implements KeyTables {
   }
 }
 
-/** Undefined if the tables do not exist: opening read-only does not create them. */
+/**
+ * Opens the tables; returns undefined if they do not exist, because a read-only opening does not
+ * create tables.
+ */
 export async function openLmdbKeyTables(
   path: string,
   { readOnly }: { readOnly: boolean },
@@ -87,7 +91,10 @@ export async function openLmdbKeyTables(
   throw createFormatError(path, format);
 }
 
-/** A newer version may limit keys in ways that this version would ignore. */
+/**
+ * Creates the error for keys of a newer version, which may limit keys in ways that this version
+ * would ignore.
+ */
 function createFormatError(folder: string, format: unknown): KeyError {
   const message =
     `the keys in ${folder} have format ${JSON.stringify(format)}, expected format 1: ` +

@@ -4,9 +4,9 @@
  *   bucket NAME-keys   ID       -> JSON of the key
  *   bucket NAME        used.ID  -> when it was last used, in milliseconds
  *
- * Every change raises the sequence of the first bucket's stream. Each serving process polls that
- * sequence and the stream's creation time several times a second: unlike a watch, a poll has no state
- * to restore after an outage. While NATS is unavailable, the cached keys stay in use.
+ * Every change raises the sequence of the stream of the bucket NAME-keys. Each serving process
+ * polls this sequence and the stream's creation time several times a second: unlike a watch, a poll
+ * has no state to restore after an outage. While NATS is unavailable, the cached keys stay in use.
  */
 
 import type { KV, KvEntry } from '@nats-io/kv';
@@ -22,13 +22,22 @@ import {
 import { type KeyStore, type ListedKey, listKeys } from '../key-store.ts';
 import { isRevoked, type Key, KeyError, type KeyTerms, missingKey, parseName } from '../keys.ts';
 
-/** Each process polls for changes this often, because a revoked key must stop working within a second. */
+/**
+ * Each process polls for changes at this interval, because a revoked key must stop working within a
+ * second.
+ */
 const POLL_MS = 200;
-/** A list that is silent this long is read again: the client would wait half a minute. */
+/**
+ * If a list is silent for this long, it is read again. The client itself would wait for half a
+ * minute.
+ */
 const IDLE_MS = 1_000;
-/** A change that servers do not find for so long was purged by an operator, not missed by a server that lags. */
+/**
+ * If servers do not find a change for this long, an operator has purged it. Until then, a lagging
+ * server may be the reason.
+ */
 const PURGED_MS = 15_000;
-/** Maximum attempts at a change while others change the same key. */
+/** The maximum number of attempts to change a key while others change the same key. */
 const ATTEMPTS_MAX = 10;
 /** A revocation removes at most this many keys that were revoked long ago. */
 const FORGOTTEN_MAX = 2;
@@ -38,12 +47,15 @@ class JetStreamKeyStore implements KeyStore {
   readonly #keys: KV;
   readonly #used: KV;
   readonly #timer: NodeJS.Timeout;
-  /** Always empty: NATS checks what it stores. */
+  /** Always empty, because NATS checks the data that it stores. */
   readonly faults: readonly string[] = [];
   #known: Key[] = [];
-  /** The bucket that `#known` was read from, and its sequence: a new bucket counts from 1 again. */
+  /**
+   * The creation time and the sequence of the bucket from which `#known` was read. A new bucket
+   * counts from 1 again.
+   */
   #seen = { created: '', sequence: -1 };
-  /** The newest change, if servers do not find it, and since when. */
+  /** The newest change that servers do not find, and the time since which they do not find it. */
   #unfound = { sequence: -1, sinceMs: 0 };
   #version = 0;
   #isPolling = false;
@@ -72,7 +84,7 @@ class JetStreamKeyStore implements KeyStore {
     try {
       await this.refresh();
     } catch {
-      // NATS is unavailable: the next poll tries again.
+      // NATS is unavailable. The next poll is the retry.
     } finally {
       this.#isPolling = false;
     }
@@ -83,24 +95,24 @@ class JetStreamKeyStore implements KeyStore {
     if (state.last_seq === this.#seen.sequence && created === this.#seen.created) return;
     const turn = ++this.#reads;
     const { entries, count, last } = await this.#readEntries(this.#keys);
-    // A list that is interrupted ends as if it were complete.
+    // An interrupted list ends as if it were complete, so the entries are counted.
     if (count < state.messages) throw new Error(`${count} of ${state.messages} keys were read`);
-    // A lagging server may have the same number of keys, but lack the newest change.
+    // A lagging server may have the same number of keys, but may lack the newest change.
     if (last < state.last_seq && (await this.#holds(state.last_seq))) {
       throw new Error(`the keys were read up to change ${last}, not ${state.last_seq}`);
     }
-    // Another read started later, and its result is newer.
+    // Another read started later, so its result is newer.
     if (turn !== this.#reads) return;
     this.#known = entries.map((entry) => entry.json<Key>());
-    // The sequence from before the read: a change made meanwhile is read by the next poll.
+    // The sequence was read before the keys: the next poll reads a change that was made in between.
     const isWhole = last >= state.last_seq || this.#isPurged(state.last_seq);
     this.#seen = { created, sequence: isWhole ? state.last_seq : last };
     this.#version++;
   }
 
   /**
-   * The answer of one server is not enough: until the state has lasted for some time, each poll reads
-   * again.
+   * True if the change was purged. The answer of one server is not enough: until the change has
+   * been missing for some time, each poll reads the keys again.
    */
   #isPurged(sequence: number): boolean {
     const nowMs = performance.now();
@@ -108,7 +120,7 @@ class JetStreamKeyStore implements KeyStore {
     return nowMs - this.#unfound.sinceMs > PURGED_MS;
   }
 
-  /** False if an operator has purged the change, or the server that was asked lags. */
+  /** Returns false if an operator has purged the change, or if the server that answers lags. */
   async #holds(seq: number): Promise<boolean> {
     const change = await this.#link.manager.streams.getMessage(this.#stream, { seq });
     return change !== null;
@@ -119,8 +131,8 @@ class JetStreamKeyStore implements KeyStore {
   }
 
   /**
-   * The newest entry of each existing key; the count and the last sequence include those of deleted
-   * keys.
+   * Returns the newest entry of each existing key. The count and the last sequence also include the
+   * entries of deleted keys.
    */
   async #readEntries(bucket: KV, key = '>') {
     const entries: KvEntry[] = [];
@@ -172,17 +184,20 @@ class JetStreamKeyStore implements KeyStore {
     await this.#change(id, async ({ revision }, current) => {
       await this.#keys.update(id, JSON.stringify(removeSecretFrom(current, number)), revision);
     });
-    await this.#removeForgotten().catch(() => undefined); // The next revocation tries again.
+    await this.#removeForgotten().catch(() => undefined); // The next revocation is the retry.
   }
 
-  /** A revoked key never changes again, so the sequence need not be compared. */
+  /**
+   * Removes keys that were revoked long ago. A revoked key never changes again, so the sequence
+   * need not be compared.
+   */
   async #removeForgotten(): Promise<void> {
     for (const { id } of findRemovableKeys(this.#known, Date.now()).slice(-FORGOTTEN_MAX)) {
       await this.#link.ask('removing a revoked key', () => this.#keys.delete(id));
     }
   }
 
-  /** Compare and set: reads a key and changes it; retries if it was changed in between. */
+  /** Reads a key and changes it; retries if the key was changed in between (compare and set). */
   async #change<T>(id: string, change: (entry: KvEntry, key: Key) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const entry = await this.#link.ask('reading a key', () => this.#keys.get(id));

@@ -1,8 +1,9 @@
 /**
- * Shares charges between the replicas of a ledger on NATS, so that a key has one budget on all machines.
- * Core NATS messages, at most once: losing a charge is better than waiting for it.
+ * Shares charges between the replicas of a ledger on NATS, so that a key has one budget on all
+ * machines. The charges are core NATS messages, which are delivered at most once: losing a charge
+ * is better than waiting for its delivery.
  *
- *   subject perpinfo.NAME.charges   { from, charges }; a sender ignores messages `from` itself
+ *   subject perpinfo.NAME.charges   { from, charges }; a sender ignores the messages that it sent itself
  */
 
 import { randomUUID } from 'node:crypto';
@@ -46,11 +47,14 @@ function parseMessage(text: string): { from: unknown; charges: readonly Charge[]
     const { from, charges } = JSON.parse(text);
     return { from, charges: charges.filter(isCharge) };
   } catch {
-    return { from: undefined, charges: [] }; // Not sent by perpinfo.
+    return { from: undefined, charges: [] }; // The message was not sent by perpinfo.
   }
 }
 
-/** Untrusted: anyone who may publish on the subject could send anything. Refunds are not taken from others. */
+/**
+ * Checks a charge, because everybody who may publish on the subject can send anything. Refunds from
+ * other processes are ignored.
+ */
 function isCharge(value: unknown): value is Charge {
   const { id, weight, budget } = (value ?? {}) as Partial<Charge>;
   const amounts = [weight, budget?.weight, budget?.periodMs];
@@ -61,7 +65,7 @@ function isAmount(value: number | undefined): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-/** A channel to the other replicas; undefined if the ledger is in a folder. */
+/** Opens a channel to the other replicas; returns undefined if the ledger is in a folder. */
 export async function openNatsCharges(
   options: NatsOptions | undefined,
 ): Promise<NatsCharges | undefined> {
