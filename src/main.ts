@@ -1,4 +1,7 @@
-/** The program: runs a command, with signals and exit codes (0 done, 1 failed, 2 bad arguments). */
+/**
+ * The program: runs a command, handles signals, and sets the exit code (0 done, 1 failed, 2 bad
+ * arguments).
+ */
 
 import cluster from 'node:cluster';
 import { once } from 'node:events';
@@ -14,7 +17,10 @@ import { listSettingWarnings } from './config/setting-warnings.ts';
 import { findUnknownVariables } from './config/unknown-variables.ts';
 import { UsageError } from './config/usage-error.ts';
 
-/** Ledgers, keys and backups are for their user alone; LMDB and sockets take no mode of ours. */
+/**
+ * Only this user may read ledgers, keys and backups. A umask is used because LMDB and sockets
+ * accept no mode.
+ */
 process.umask(0o077);
 
 const EXIT_FAILED = 1;
@@ -49,13 +55,16 @@ function checkPositionals(command: Command, positionals: readonly string[]): voi
 
 const stop = new AbortController();
 
-/** Signals within this time count as one: a shell signals the process and its group. */
+/** Signals within this time count as one signal: a shell signals a process, and also its group. */
 const SAME_SIGNAL_MS = 1000;
 
-/** SIGHUP comes when a terminal is closed, and from service managers that end a session. */
+/** SIGHUP is sent when a terminal is closed, and by service managers that end a session. */
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The first of these signals stops the command; a later one ends the process at once. */
+/**
+ * Installs the handlers: the first of these signals stops the command, and a later signal ends the
+ * process at once.
+ */
 function handleSignals({ isService = false }: Command): void {
   let stoppedMs: number | undefined;
   for (const name of STOP_SIGNALS) {
@@ -107,7 +116,10 @@ async function runCommand(
   await command.run({ settings, positionals, terminal, signal: stop.signal });
 }
 
-/** A worker, or the archiver of a service: the service has warned for all of its processes. */
+/**
+ * True for a worker, and for the archiver of a service: the service prints the warnings of all its
+ * processes.
+ */
 function isPartOfService({ name }: Command): boolean {
   return cluster.isWorker || (name === 'archive' && process.connected === true);
 }
@@ -132,7 +144,7 @@ const FLUSH_MS_MAX = 1000;
 
 let flushDeadline: Promise<void> | undefined;
 
-/** Resolves FLUSH_MS_MAX after the stop signal; never without one. */
+/** Resolves FLUSH_MS_MAX after the stop signal; never resolves without a stop signal. */
 async function untilFlushDeadline(): Promise<void> {
   if (!stop.signal.aborted) await once(stop.signal, 'abort');
   await sleep(FLUSH_MS_MAX);

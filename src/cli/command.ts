@@ -1,4 +1,4 @@
-/** The interface of a command, and its help text. */
+/** The interface of a command, and the help text of commands. */
 
 import {
   type Declarations,
@@ -57,7 +57,10 @@ function formatSetting(setting: Setting): string {
   return `${line}\n${formatLeftColumn(`--${file.flag} FILE`)}${ofFile}`;
 }
 
-/** The settings that most people need come first. The others follow under headings. */
+/**
+ * Formats the settings of a command. The settings that most people need come first, and the others
+ * follow under headings.
+ */
 function formatSettings(declarations: Declarations): string[] {
   const groups = groupSettings(listSettings(declarations));
   const format = (settings: readonly Setting[]) => settings.map(formatSetting);

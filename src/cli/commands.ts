@@ -3,7 +3,10 @@
 import { UsageError } from '../config/usage-error.ts';
 import type { Command } from './command.ts';
 
-/** Commands are loaded lazily, so that a command starts without the modules of the others. */
+/**
+ * Commands are loaded on first use, so that a command starts without the modules of the other
+ * commands.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./commands/demo.ts')).demo,
   serve: async () => (await import('./commands/serve.ts')).serve,
@@ -27,7 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 const NAMES = Object.keys(COMMANDS);
 
-/** Loads the command that the arguments name. */
+/** Loads the command that the arguments name; throws if they name no command. */
 export function loadCommand(argv: readonly string[]): Promise<Command> {
   const found = NAMES.find((name) => name.split(' ').every((word, index) => argv[index] === word));
   if (found !== undefined) return COMMANDS[found]();
@@ -40,7 +43,10 @@ export function loadAllCommands(): Promise<Command[]> {
   return Promise.all(NAMES.map((name) => COMMANDS[name]()));
 }
 
-/** The commands of a group such as "keys"; empty if there is no such group. */
+/**
+ * Loads the commands of a group such as "keys"; resolves with an empty list if there is no such
+ * group.
+ */
 export function loadCommandGroup(group: string): Promise<Command[]> {
   const names = NAMES.filter((name) => name.startsWith(`${group} `));
   return Promise.all(names.map((name) => COMMANDS[name]()));

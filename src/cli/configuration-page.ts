@@ -1,4 +1,7 @@
-/** Generates docs/reference/settings.md from the declared settings; run as a program, prints the page. */
+/**
+ * Generates docs/reference/settings.md from the declared settings. If this file is run as a
+ * program, it prints the page.
+ */
 
 import { fileURLToPath } from 'node:url';
 import { REMOVED_SETTINGS } from '../config/removed-settings.ts';
@@ -46,7 +49,7 @@ function formatRow(setting: Setting): string {
     `\`${shownFlag}\``,
     `\`${variable}\``,
     formatDefault(setting),
-    // The default is in another column.
+    // The default is in another column, so it is removed from this text.
     help.replace(/ \(default: .*\)$/, ''),
   ];
   const row = `| ${cells.join(' | ')} |`;

@@ -15,17 +15,23 @@ export interface DemoDescription {
 
 /** Maximum number of users to search for examples. */
 const USERS_SEARCHED_MAX = 2_000;
-/** Most people look at a demo for less than this time. */
+/**
+ * The minimum time for which an example's stake stays locked. Most people look at a demo for less
+ * than this time.
+ */
 const LOCKED_MS_MIN = 3_600_000;
 
 interface Examples {
-  /** Has several positions and, if possible, a stake. */
+  /** A user with several positions and, if possible, a stake. */
   readonly trader: string;
-  /** Has a locked stake, if possible. A stake that is not locked may be withdrawn while somebody looks at it. */
+  /**
+   * A user with a locked stake, if possible. A stake that is not locked may be withdrawn while
+   * somebody looks at the demo.
+   */
   readonly staker: string;
-  /** Has positions on several dexes. */
+  /** A user with positions on several dexes. */
   readonly multiDexTrader: string;
-  /** Has the most positions on the first dex. */
+  /** The user with the most positions on the first dex. */
   readonly topHolder: string;
 }
 

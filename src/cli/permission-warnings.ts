@@ -3,7 +3,10 @@
 import { findOpenFile, findOpenFolder } from '../ledger/embedded/folder.ts';
 import type { Terminal } from './terminal.ts';
 
-/** No warning about a folder that does not exist yet: perpinfo creates the folder for its user only. */
+/**
+ * Warns about a folder that others can read. A folder that does not exist yet causes no warning,
+ * because perpinfo creates the folder for its user only.
+ */
 export function warnIfOthersCanReadFolder(folder: string, terminal: Terminal): void {
   warn(findOpenFolder(folder), terminal);
 }

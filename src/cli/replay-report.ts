@@ -8,7 +8,9 @@ interface ReportOptions {
   readonly signal: AbortSignal;
 }
 
-/** `progress` throws when the signal aborts, which ends the replay. */
+/**
+ * Returns callbacks for a replay. `progress` throws when the signal aborts, which ends the replay.
+ */
 export function reportReplay({
   terminal,
   signal,

@@ -147,7 +147,7 @@ export const DEMO_SETTINGS = {
   demoData: {
     group: 'demo',
     flag: 'data',
-    // Not PERPINFO_DATA: the demo must never write to a real ledger.
+    // The variable is not PERPINFO_DATA, because the demo must never write to a real ledger.
     variable: 'PERPINFO_DEMO_DATA',
     type: text('DIR'),
     default: undefined,

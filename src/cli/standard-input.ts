@@ -6,14 +6,15 @@ import { addAbortSignal } from 'node:stream';
 
 const STANDARD_INPUT = 0;
 
-/** Throws an AbortError when the signal aborts. */
+/** Reads standard input; throws an AbortError when the signal aborts. */
 export function readStandardInput(signal: AbortSignal): AsyncIterable<Buffer> {
   return addAbortSignal(signal, process.stdin);
 }
 
 /**
- * Closes the pipe, so that the program that writes to the pipe gets EPIPE. Node never closes descriptor 0 itself.
- * Then opens /dev/null as descriptor 0: a socket with this number would never be closed by Node either.
+ * Closes the pipe, so that the program that writes to the pipe gets EPIPE. Node itself never closes
+ * descriptor 0. Then opens /dev/null as descriptor 0, because Node would also never close a socket
+ * with this number.
  */
 export function closeStandardInput(): void {
   process.stdin.destroy();

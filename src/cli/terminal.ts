@@ -2,10 +2,13 @@
 
 /** Minimum time between two updates of the progress line. */
 const PROGRESS_MS_MIN = 100;
-/** If the reader of standard output has more unread bytes, only the newest height is stored for printing. */
+/**
+ * If the reader of standard output has left more bytes than this unread, only the newest height is
+ * stored for printing.
+ */
 const UNREAD_BYTES_MAX = 1 << 16;
 
-/** Standard output cannot be written. */
+/** The error that standard output cannot be written. */
 export class OutputError extends Error {
   /** True if the reader closed the pipe: `perpinfo simulate | head` is not a failure. */
   readonly isReaderGone: boolean;
@@ -20,9 +23,12 @@ export class OutputError extends Error {
 export class Terminal {
   #progressShownMs = 0;
   #hasProgress = false;
-  /** The height that is printed once the reader of standard output has read the earlier lines. */
+  /**
+   * The newest height that has not been printed yet. It is printed when the reader of standard
+   * output has read the earlier lines.
+   */
   #unprintedHeight: number | undefined;
-  /** Why a height was not printed. */
+  /** The reason why a height was not printed. */
   #printFailure: OutputError | undefined;
 
   constructor() {
@@ -34,14 +40,14 @@ export class Terminal {
 
   /** Writes to standard output with backpressure; rejects with an OutputError. */
   async write(text: string): Promise<void> {
-    // On a terminal the answer would continue the progress line.
+    // On a terminal, the answer would otherwise continue the progress line.
     if (process.stdout.isTTY === true) this.#clearProgress();
     await new Promise<void>((resolve, reject) => {
       process.stdout.write(text, (error) => (error ? reject(new OutputError(error)) : resolve()));
     });
   }
 
-  /** Prints that all blocks up to the height are durable, unless on a terminal. */
+  /** Prints that all blocks up to the height are durable, unless standard output is a terminal. */
   printDurable(height: number): void {
     const { stdout } = process;
     if (stdout.isTTY === true) return;
@@ -67,7 +73,7 @@ export class Terminal {
     this.#unprintedHeight = undefined;
   }
 
-  /** Throws if a height could not be printed, because programs that read these lines rely on them. */
+  /** Throws if a height could not be printed, because other programs rely on these lines. */
   throwIfUnprinted(): void {
     if (this.#printFailure !== undefined) throw this.#printFailure;
   }
@@ -86,14 +92,14 @@ export class Terminal {
     process.stderr.write(`perpinfo: ${message}\n`);
   }
 
-  /** Updates the progress line, on a terminal only; `text` is called only if it is drawn. */
+  /** Updates the progress line, only on a terminal. `text` is called only if the line is drawn. */
   progress(text: () => string): void {
     if (process.stderr.isTTY !== true) return;
     const now = Date.now();
     if (now - this.#progressShownMs < PROGRESS_MS_MIN) return;
     this.#progressShownMs = now;
     this.#hasProgress = true;
-    // 0 if the width is unknown.
+    // `columns` is 0 if the width is unknown.
     const columns = process.stderr.columns || 80;
     process.stderr.write(`\r\x1b[K${text().slice(0, columns - 1)}`);
   }

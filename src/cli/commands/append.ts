@@ -60,7 +60,7 @@ export const append: Command<typeof settings> = {
 interface Input {
   readonly name: string;
   readonly stream: Readable;
-  /** Undefined for standard input. */
+  /** The number of bytes of the input file; undefined for standard input. */
   readonly totalBytes: number | undefined;
 }
 
@@ -131,7 +131,10 @@ async function appendTo(
   }
 }
 
-/** Reads the height after a failure: a part of the failed batch may be stored. The next append continues after it. */
+/**
+ * Reads the height after a failure. A part of the failed batch may be stored, and the next append
+ * continues after that part.
+ */
 async function readHeight(ledger: Ledger): Promise<number> {
   const head = await ledger.head().catch(() => undefined);
   return head?.height ?? 0;

@@ -66,11 +66,15 @@ export const archive: Command<typeof settings> = {
   },
 };
 
-/** Aborts when the service that started this process has ended, for any reason. */
+/**
+ * Returns a signal that aborts when the service that started this process has ended, for any
+ * reason.
+ */
 function abortWithParent(): AbortSignal {
   const orphaned = new AbortController();
   process.once('disconnect', () => orphaned.abort());
-  // The service may have ended before we listened. `connected` is undefined if no service started this process.
+  // The service may have ended before the listener was added. `connected` is undefined if no
+  // service started this process.
   if (process.connected === false) orphaned.abort();
   return orphaned.signal;
 }

@@ -50,7 +50,10 @@ export const backup: Command<typeof settings> = {
   },
 };
 
-/** Refuses a backup inside of the ledger's folder, because it would be lost together with the folder. */
+/**
+ * Refuses a backup inside the ledger's folder, because the backup would be lost together with the
+ * folder.
+ */
 function checkPlace(file: string, data: string): void {
   const folder = path.dirname(path.resolve(file));
   if (!existsSync(folder)) throw new UsageError([`--to: there is no folder ${folder}`]);

@@ -1,4 +1,7 @@
-/** `perpinfo compare`: compares the figures of an account on another server with the figures that we compute. */
+/**
+ * `perpinfo compare`: compares the figures of an account on another server with the figures that
+ * perpinfo computes.
+ */
 
 import { openUpstream } from '../../upstream/client/upstream.ts';
 import { readUpstreamAddress } from '../../upstream/client/upstream-address.ts';
@@ -52,8 +55,8 @@ export const compare: Command<typeof settings> = {
 const TITLES: Mismatch = { field: 'figure', coin: undefined, ours: 'ours', theirs: 'upstream' };
 
 /**
- * The time, the mode and the notes; then one line for each figure: the name, the upstream's figure,
- * our figure, and the verdict unless both are the same.
+ * Returns the time, the mode and the notes; then one line for each figure, with its name, the
+ * upstream's figure, our figure, and the verdict if the two figures differ.
  */
 function formatComparison({ time, mode, notes, figures }: AccountComparison): string {
   const rows = [

@@ -24,8 +24,9 @@ export const copy: Command<typeof settings> = {
   example: 'perpinfo copy --from ./data --to nats://127.0.0.1:4222/exchange',
   async run(call) {
     const { from, to, until: _, ...nats } = call.settings;
-    // Checks first that the source exists, because opening the target creates the target. The source is closed
-    // again: if both are the same folder, LMDB requires that the writer is opened first.
+    // Opens the source first to check that it exists, because opening the target creates the
+    // target. The source is closed again: if both are the same folder, LMDB requires that the
+    // writer is opened first.
     await (await openStorage({ ...nats, ...from })).close();
     const target = await openStorageWriter({ ...nats, ...to });
     try {

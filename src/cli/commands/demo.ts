@@ -31,11 +31,11 @@ import { DEMO_SETTINGS, SEED_SETTINGS } from '../settings.ts';
 const settings = { ...LISTEN_SETTINGS, ...SEED_SETTINGS, ...DEMO_SETTINGS };
 type DemoCall = Call<typeof settings>;
 
-/** About ten blocks a second. */
+/** The interval between two blocks: about ten blocks a second. */
 const INTERVAL_MS = 100;
 /** The auction is short enough to watch it from start to end. */
 const AUCTION_DURATION_SECONDS = 600;
-/** A client of the demo that does not read need not delay the stop for longer. */
+/** The demo stops after this time, even if a client does not read its answer. */
 const DEMO_LIMITS = { stopTimeout: 2_000 };
 const KEY_LABEL = 'demo';
 const KEY_FILE = 'demo-key';
@@ -68,7 +68,10 @@ export const demo: Command<typeof settings> = {
   },
 };
 
-/** The demo writes to its ledger, so it refuses a folder with a ledger that no demo created. */
+/**
+ * Marks the folder as a folder of the demo. The demo writes to its ledger, so it refuses a folder
+ * whose ledger was not created by a demo.
+ */
 async function claimFolder(directory: string): Promise<void> {
   const mark = path.join(directory, 'demo');
   if (existsSync(mark)) return;
@@ -132,7 +135,7 @@ async function resumeExchange(
   return { simulator, writer };
 }
 
-/** Runs the parts until the signal. If one part ends, the others are stopped. */
+/** Runs the parts until the signal aborts. If one part ends, the other parts are stopped. */
 async function runAll(
   signal: AbortSignal,
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],

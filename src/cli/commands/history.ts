@@ -27,7 +27,7 @@ import { HISTORY_SETTINGS } from '../settings.ts';
 const settings = HISTORY_SETTINGS;
 type HistoryCall = Call<typeof settings>;
 
-/** Rows that are written together. */
+/** The number of rows that are written together. */
 const BATCH_ROWS = 1000;
 
 export const history: Command<typeof settings> = {
@@ -61,7 +61,10 @@ async function print(call: HistoryCall): Promise<void> {
   }
 }
 
-/** Checks that the archive belongs to the ledger, if there is one: an archive may be a copy, or its ledger on NATS. */
+/**
+ * Throws if the archive does not belong to the ledger in the same folder. The folder may have no
+ * ledger: the archive may be a copy, or its ledger may be on NATS.
+ */
 async function requireOwnLedger({ range }: Archive, data: string): Promise<void> {
   const ledger = await openLedgerIfAny(data);
   if (ledger === undefined) return;

@@ -56,7 +56,7 @@ export const keysCreate: Command<typeof createSettings> = {
   },
 };
 
-/** Revokes a secret that could not be printed, because nobody has it. Always throws. */
+/** Revokes a secret that could not be printed, because no client can ever use it. Always throws. */
 async function revokeUnshown(store: KeyStore, name: string, cause: Error): Promise<never> {
   try {
     await store.revoke(name);
@@ -68,13 +68,19 @@ async function revokeUnshown(store: KeyStore, name: string, cause: Error): Promi
   throw new KeyError(`${cause.message}: the secret ${name} is revoked`, { cause });
 }
 
-/** The error does not show the text, because it may be a secret that was given by mistake. */
+/**
+ * Refuses a text that is not the name of a key. The error does not contain the text, because the
+ * text may be a secret that was given by mistake.
+ */
 function requireName(argument: string, text: string): void {
   if (isName(text)) return;
   throw new UsageError([`${argument}: got a hidden value, expected ${NAME_EXPECTED}`]);
 }
 
-/** A second secret inherits the label, budget and expiry of its key. */
+/**
+ * Refuses terms for a second secret, because the secret inherits the label, budget and expiry of
+ * its key.
+ */
 function refuseTerms(terms: { label: string; budget: unknown; expires: unknown }): void {
   const given = Object.entries(terms).filter(([, value]) => value !== undefined && value !== '');
   if (given.length === 0) return;

@@ -7,7 +7,10 @@ import { formatReport } from '../../upstream/probe/probe-report.ts';
 import { PROBE_SETTINGS } from '../../upstream/settings.ts';
 import type { Command } from '../command.ts';
 
-/** Long enough to see the hourly funding once. There is a limit because a probe is not a monitor. */
+/**
+ * The maximum duration of a probe. It is long enough to see the hourly funding once, and limited
+ * because a probe is not a monitor.
+ */
 const TIME_MS_MAX = 3_600_000;
 
 const settings = PROBE_SETTINGS;

@@ -63,7 +63,10 @@ function refuseArchived(question: unknown): void {
 
 const SERIES_ADVICE = '"perpinfo history" prints an account over time, "serve" answers the others';
 
-/** An invalid question is a usage error. A question that a partial ledger cannot answer is a failure. */
+/**
+ * Answers a question. An invalid question is a usage error; a question that a partial ledger cannot
+ * answer is a failure.
+ */
 function answer(state: StateView, question: unknown): string {
   try {
     return answerQuestion(state, question);

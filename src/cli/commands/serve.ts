@@ -49,7 +49,7 @@ export const serve: Command<typeof settings> = {
       if (follow === undefined) return runService(options);
       checkFeedSettings(chosen);
       const openFeed = async () => {
-        // Loaded lazily, because only a service with --follow needs the follower's modules.
+        // Loaded on first use, because only a service with --follow needs the follower's modules.
         const { openFollowFeed } = await import('../../upstream/follower/open-follow-feed.ts');
         return openFollowFeed(follow, chosen, options.log);
       };

@@ -6,7 +6,7 @@ import { SIMULATE_SETTINGS } from '../settings.ts';
 
 const settings = SIMULATE_SETTINGS;
 
-/** Lines are buffered up to this length before they are written. */
+/** Lines are buffered up to this number of characters before they are written. */
 const BUFFER_CHARACTERS = 1 << 18;
 
 export const simulate: Command<typeof settings> = {

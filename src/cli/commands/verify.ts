@@ -44,7 +44,7 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
   const { terminal, signal } = call;
   const { warn, progress } = reportReplay({ terminal, signal });
   const base = await ledger.base();
-  // The blocks up to the base are gone: the replay needs a snapshot to start from.
+  // The blocks up to the base were pruned, so the replay needs a snapshot to start from.
   if (base.height > 0) {
     terminal.say(describePruning(base));
     const { height } = await ledger.head();
@@ -69,7 +69,10 @@ async function verifyStorage(storage: Storage, call: VerifyCall): Promise<void> 
   throw new LedgerError('corrupt', message);
 }
 
-/** Saves a snapshot, because otherwise the next start would replay the same blocks. */
+/**
+ * Saves a snapshot after a long replay, because otherwise the next start would replay the same
+ * blocks.
+ */
 async function saveIfExpensive(
   { snapshots, shared }: Storage,
   { head, state, replayMs }: VerifiedLedger,
@@ -79,7 +82,9 @@ async function saveIfExpensive(
   await saveReplayed({ state, point: head }, { snapshots, warn });
 }
 
-/** Fails if no block could be replayed. Valid hashes do not prove that the blocks can be applied. */
+/**
+ * Throws if no block could be replayed: valid hashes do not prove that the blocks can be applied.
+ */
 function refuseUnknownDigest({ digest }: VerifiedLedger, base: ChainPoint): void {
   if (digest !== undefined) return;
   const message =
@@ -107,7 +112,10 @@ async function verifyArchiveIn(data: string, storage: Storage, call: VerifyCall)
   }
 }
 
-/** A damaged archive without the record of its range looks like an archive that was just created. */
+/**
+ * Returns the error about an incomplete archive. A damaged archive without the record of its range
+ * looks like an archive that was just created.
+ */
 function refuseIncomplete(data: string): LedgerError {
   const message =
     `the archive in ${archiveFolder(data)} is not complete: it is being created, was interrupted, ` +
