@@ -1,23 +1,26 @@
 /**
- * Ways to break the code that the simulator of faults must notice. Each is one change to the code of a
- * compiled file. Spaces, comments and the words of messages do not matter, nor does the folder of the
- * file. A variant whose code is not found any more is an error.
+ * Ways to break the code, each of which the fault simulator must notice. Each variant is one change
+ * to the code of a compiled file. Spaces, comments, the words of messages and the folder of the
+ * file do not matter. A variant whose code is no longer found is an error.
  */
 
 import type { World } from './run-seed.ts';
 
 export interface BrokenVariant {
   readonly name: string;
-  /** The name of the file in src/, without its ending; with its folder if two files have the name. */
+  /**
+   * The name of the file in src/, without its ending. The name includes its folder if two files
+   * have this name.
+   */
   readonly file: string;
   /** The code that is replaced. */
   readonly find: string;
   readonly replacement: string;
-  /** Whose faults notice it; the venue's if undefined. */
+  /** The world whose faults reveal the variant; the venue if undefined. */
   readonly world?: World;
 }
 
-/** The code with the variant in it. The code that is replaced must be there exactly once. */
+/** Returns the code with the variant in it. The code to replace must occur exactly once. */
 export function breakCode(code: string, { name, file, find, replacement }: BrokenVariant): string {
   const tokens = find.match(/\w+|\S/g) ?? [];
   const escaped = tokens.map((token) => token.replace(/\W/, '\\$&'));

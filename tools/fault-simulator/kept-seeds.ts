@@ -1,4 +1,6 @@
-/** Seeds that once found something, and what it was. They are run with every test. */
+/**
+ * Seeds that once found a bug, with a description of the bug. Every test run repeats these seeds.
+ */
 
 export interface KeptSeed {
   readonly seed: string;

@@ -1,4 +1,4 @@
-/** Sums runs up. */
+/** Adds up the results of runs. */
 
 import type { SeedResult } from './run-seed.ts';
 

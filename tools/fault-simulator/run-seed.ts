@@ -1,27 +1,29 @@
-/** One run of the simulator of faults. The seed begins with the world that it is of. */
+/** Runs one seed of the fault simulator. The seed begins with the name of its world. */
 
 import { runLedger } from './nats/ledger-run.ts';
 import { planFaults } from './nats/nats-fault-plan.ts';
 import { VenueRun } from './world/venue-run.ts';
 
 /**
- * venue: a folder, its writer and workers. disk: the same on a disk that damages what it holds. nats:
- * writers and a reader of a ledger on NATS.
+ * venue: a folder with its writer and workers. disk: the same on a disk that damages its data.
+ * nats: writers and a reader of a ledger on NATS.
  */
 export const WORLDS = ['venue', 'disk', 'nats'] as const;
 export type World = (typeof WORLDS)[number];
 
-/** For how long faults happen on NATS, whose elections and leases take seconds. */
+/**
+ * The time for which faults happen on NATS. It is long, because elections and leases take seconds.
+ */
 const NATS_FAULTY_MS = 40_000;
 
 export interface SeedResult {
   readonly seed: string;
   readonly violation: string | undefined;
-  /** What happened, by kind. */
+  /** The number of events by kind. */
   readonly counts: ReadonlyMap<string, number>;
-  /** What went wrong on purpose and what was reported, to look into a violation. */
+  /** The faults and the warnings of the run, for finding the reason of a violation. */
   readonly story: readonly string[];
-  /** Two runs of a seed have the same. */
+  /** A hash that is the same for two runs of a seed. */
   readonly traceHash: string;
 }
 

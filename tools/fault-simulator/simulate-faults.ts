@@ -1,6 +1,6 @@
 /**
- * Runs seeds of the simulator of faults. Prints what was injected and what was checked. A violation ends
- * it, with the seed that repeats it.
+ * Runs seeds of the fault simulator, and prints the number of faults and checks. After a violation
+ * the program ends, and prints the seed that repeats the violation.
  */
 
 import { parseArgs } from 'node:util';
@@ -9,7 +9,10 @@ import { Report } from './report.ts';
 import { runSeed, WORLDS, type World } from './run-seed.ts';
 
 const PROGRESS_MS = 10_000;
-/** Of ten seeds: one on NATS, whose runs take longer, two on a disk that damages what it holds. */
+/**
+ * The worlds of ten seeds: one on NATS, whose runs take longer, and two on a disk that damages its
+ * data.
+ */
 const TEN_SEEDS = 'venue venue venue venue disk venue venue venue disk nats';
 const TURNS = TEN_SEEDS.split(' ') as readonly World[];
 
@@ -26,7 +29,7 @@ Runs simulated machines that fail, and holds what they do against what is promis
 PERPTEST_SEED=TEXT draws the same runs again. A violation ends it, and prints its seed.
 `;
 
-/** The clocks of this process are simulated while a seed runs; this one is not. */
+/** Returns the real time. The other clocks of this process are simulated while a seed runs. */
 function realMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
@@ -44,14 +47,14 @@ function readWorld(given: string | undefined): World | undefined {
   return world;
 }
 
-/** How many numbers a flag gives; 0 if it is absent. */
+/** Returns the number that a flag gives; returns 0 if the flag is absent. */
 function readCount(flag: string, given: string | undefined): number {
   const count = Number(given ?? 0);
   if (Number.isFinite(count) && count >= 0) return count;
   throw new Error(`--${flag}: got ${given}, expected a number`);
 }
 
-/** False at a violation, which is printed. */
+/** Runs the seeds; returns false after a violation, which is printed. */
 async function runAll({ seeds, endMs }: Limits, world: World | undefined): Promise<boolean> {
   const report = new Report();
   const startedMs = realMs();

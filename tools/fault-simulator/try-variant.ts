@@ -1,4 +1,4 @@
-/** Runs the simulator of faults on a broken variant of the code, in a process of its own. */
+/** Runs the fault simulator on a broken variant of the code, in a separate process. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,16 +10,19 @@ import { BROKEN_VARIANTS } from './broken-variants.ts';
 const HERE = import.meta.dirname;
 
 export interface VariantOutcome {
-  /** How many seeds it took to notice it; undefined if none did. */
+  /** The number of seeds until one noticed the variant; undefined if no seed noticed it. */
   readonly seeds: number | undefined;
-  /** What was noticed. */
+  /** The violation that was noticed. */
   readonly told: string;
 }
 
-/** Progress is told every few seconds; a run takes less than one. */
+/**
+ * The maximum time without output. Progress is printed every few seconds, and a run takes less than
+ * a second.
+ */
 const STALL_MS = 60_000;
 
-/** Ends the process if it tells nothing for long: broken code may run for ever. */
+/** Ends the process if it prints nothing for a long time, because broken code may run forever. */
 function watchForStall(child: ChildProcessByStdio<null, Readable, Readable>) {
   const watched = { hasStalled: false };
   const stop = () => {

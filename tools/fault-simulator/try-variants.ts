@@ -1,6 +1,6 @@
 /**
- * Runs the simulator of faults on every broken variant of the code, and prints how many seeds it took to
- * notice each, as a table:
+ * Runs the fault simulator on every broken variant of the code. Prints a table with the number of
+ * seeds that each variant took until it was noticed:
  *
  *   npm run simulate-variants -- [--seeds 1000] [--only TEXT]
  */

@@ -1,4 +1,4 @@
-/** Changes the text of one file as it is loaded. */
+/** Changes the text of one file when it is loaded. */
 
 import type { LoadHook } from 'node:module';
 import { BROKEN_VARIANTS, type BrokenVariant, breakCode } from './broken-variants.ts';

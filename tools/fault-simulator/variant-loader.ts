@@ -1,4 +1,7 @@
-/** Loads the compiled code with one broken variant in it: node --import, with the variant's name. */
+/**
+ * Loads the compiled code with one broken variant in it: use it as node --import. A variable names
+ * the variant.
+ */
 
 import { register } from 'node:module';
 

@@ -1,6 +1,6 @@
 /**
- * Checks answers against the schemas that the types of questions declare, and leaves a note of the parts of
- * the schemas that have occurred, for the check at the end of a run (test/schema-parts.ts).
+ * Checks answers against the schemas that the types of questions declare. It also notes which parts
+ * of the schemas have occurred, for the check at the end of a run (test/schema-parts.ts).
  */
 
 import assert from 'node:assert/strict';
@@ -13,13 +13,13 @@ import { PUSHED_TYPES, QUESTION_TYPES } from '../../src/info/question-types.ts';
 import type { Schema } from '../../src/info/schema.ts';
 import { listSchemas, SchemaCoverage } from './schema-coverage.ts';
 
-/** Names the folder in which each process leaves the parts that it has seen. */
+/** The variable that names the folder in which each process stores the parts that it has seen. */
 export const SCHEMA_PARTS_FOLDER = 'PERPTEST_SCHEMA_PARTS';
 
 /** Longer answers are checked only the first few times, because a check takes milliseconds. */
 const LONG_LENGTH = 1 << 20;
 const LONG_CHECKS = 3;
-/** After that many answers of a type, every hundredth shows which parts occur. */
+/** After this many answers of a type, only every hundredth answer is searched for new parts. */
 const NOTED_ALWAYS = 200;
 const NOTED_LATER = 100;
 
@@ -34,7 +34,7 @@ class SchemaCheck {
     this.coverage = new SchemaCoverage(schema);
   }
 
-  /** How the answer differs from the schema; undefined if the answer fits. */
+  /** Returns how the answer differs from the schema; returns undefined if the answer fits. */
   findFault(answer: unknown): string | undefined {
     if (!this.#fits(answer)) return ajv.errorsText(this.#fits.errors);
     this.#note(answer);
@@ -62,7 +62,7 @@ export function checkAnswer(type: unknown, json: string): void {
   checkValue(type, JSON.parse(json));
 }
 
-/** The same for an answer that is parsed already. */
+/** Does the same as `checkAnswer` for a parsed answer. */
 function checkValue(type: unknown, answer: unknown): void {
   const known = BY_TYPE.get(type);
   if (known === undefined) return;
@@ -70,7 +70,7 @@ function checkValue(type: unknown, answer: unknown): void {
   if (faults.includes(undefined)) return;
   const json = String(JSON.stringify(answer)).slice(0, 300);
   const message = `the answer to ${type} does not fit: ${faults.join('; ')}: ${json}`;
-  // Inside a service, the exception only ends the connection.
+  // Inside a service, the exception only ends the connection, so the message is also printed.
   process.stderr.write(`${message}\n`);
   assert.fail(message);
 }
@@ -149,7 +149,7 @@ export function checkFrame({ channel, data }: { channel: string; data: unknown }
 function checkPost({ response: { type, payload } }: PostData): void {
   if (type !== 'info') return;
   const answer = payload as { readonly type: string; readonly data: unknown };
-  // A frame is JSON: CSV is a text in it.
+  // A frame is JSON, so an answer in CSV is a text in the frame.
   const isCsv = typeof answer.data === 'string' && answer.data.includes('\r\n');
   if (!isCsv) checkValue(answer.type, answer.data);
 }

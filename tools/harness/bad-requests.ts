@@ -7,7 +7,7 @@ import { formatQuestion, formatRequest, QUESTION } from './service.ts';
 const BODY_BYTES_MAX = 65_536;
 const HEADER_BYTES_MAX = 16_384;
 
-/** Bytes that are not UTF-8, wherever they stand. */
+/** Bytes that are not UTF-8, at any place in a text. */
 const INVALID_UTF8 = [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe2]];
 
 const PROTOTYPE_BODIES = [
@@ -43,7 +43,7 @@ const otherEncoding = fc.constantFrom(
   gzipSync(QUESTION),
 );
 
-/** No JSON that is made at random is a question; the fields of one are hardly ever right. */
+/** Random fields that are hardly ever right. No random JSON is a valid question. */
 const wrongFields = fc
   .record({
     type: fc.constantFrom('clearinghouseState', 'delegations'),
@@ -90,12 +90,12 @@ const badHeaders = fc.oneof(
     .map((n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`X-${i}`, 'a'.repeat(9)]))),
 );
 
-/** As much of the text as may stand in a header. */
+/** Returns the characters of a text that are allowed in a header. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '');
 }
 
-/** Never that of a page, which would have to be asked for with GET. */
+/** A path without a valid key. It is never the path of a page, which needs a GET request. */
 const badPath = fc.oneof(
   fc.webPath().map((path) => `/${path}`),
   fc.string().map((text) => `/${encodeURIComponent(text)}/info`),
@@ -110,7 +110,7 @@ const badMethod = fc.oneof(
   fc.string({ maxLength: 20 }).filter((text) => text !== 'POST' && text !== 'OPTIONS'),
 );
 
-/** The bytes of a request that cannot be answered; `key` is a live one. */
+/** Returns the bytes of a request that cannot be answered; `key` is a live key. */
 export function badRequest(key: string): Arbitrary<Buffer> {
   const question = formatQuestion(key);
   return fc.oneof(
@@ -118,7 +118,7 @@ export function badRequest(key: string): Arbitrary<Buffer> {
     { weight: 3, arbitrary: badHeaders.map((headers) => formatQuestion(key, { headers })) },
     { weight: 2, arbitrary: badPath.map((path) => formatRequest({ path, body: QUESTION })) },
     { weight: 1, arbitrary: badMethod.map((method) => formatQuestion(key, { method })) },
-    // Truncated: the client ends its side where the rest would have come.
+    // A truncated request: the client ends its side before the rest of the request.
     { weight: 1, arbitrary: fc.nat(question.length - 1).map((n) => question.subarray(0, n)) },
     { weight: 1, arbitrary: randomBytes({ maxLength: 2000 }) },
     {

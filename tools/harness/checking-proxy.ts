@@ -14,7 +14,10 @@ import type { Cleanup } from './running.ts';
 const TEXT = 1;
 const CONTINUATION = 0;
 
-/** The port of a proxy in front of this port. At the end of the test, an answer that does not fit is an error. */
+/**
+ * Starts a proxy in front of a port, and returns the proxy's port. At the end of the test, an
+ * answer that does not fit is an error.
+ */
 export async function startCheckingProxy(context: Cleanup, port: number): Promise<number> {
   const faults: unknown[] = [];
   let checked = 0;
@@ -61,15 +64,15 @@ interface SeenRequest {
 
 const REQUEST_LINE = /^(?<method>[A-Z]+) (?<path>\S+) HTTP\/1\.1\r\n/;
 
-/** What has passed on one connection. */
+/** The data that has passed on one connection. */
 class WatchedConnection {
   readonly #checked: () => void;
-  /** Requests without a response. */
+  /** The requests without a response. */
   readonly #requests: SeenRequest[] = [];
   #sent: Buffer = Buffer.alloc(0);
   #received: Buffer = Buffer.alloc(0);
   #isWebSocket = false;
-  /** The start of a message in several frames. */
+  /** The start of a message that has several frames. */
   #message = '';
 
   constructor(checked: () => void) {
@@ -98,7 +101,7 @@ class WatchedConnection {
     while (this.#isWebSocket ? this.#takeFrame() : this.#takeResponse());
   }
 
-  /** True if there was a whole response. */
+  /** Reads a response; returns true if the response was complete. */
   #takeResponse(): boolean {
     const [request] = this.#requests;
     const hasBody = request?.method !== 'HEAD';
@@ -108,14 +111,14 @@ class WatchedConnection {
     const { status, headers, body } = parsed.response;
     this.#isWebSocket = status === 101;
     if (status >= 100 && status < 200) return true;
-    // A refusal may come before its request is whole.
+    // A refusal may come before its request is complete.
     if (this.#requests.shift() === undefined) return true;
     checkResponse({ ...request, status, contentType: headers.get('content-type'), body });
     this.#checked();
     return true;
   }
 
-  /** True if there was a whole frame. */
+  /** Reads a frame; returns true if the frame was complete. */
   #takeFrame(): boolean {
     const bytes = this.#received;
     if (bytes.length < 2) return false;

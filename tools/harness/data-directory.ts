@@ -1,4 +1,4 @@
-/** A data directory as the commands keep it: a ledger and its snapshots. */
+/** A data directory as the commands create it: a ledger and its snapshots. */
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -39,7 +39,10 @@ export function snapshotPath(folder: string, height: number): string {
   return path.join(folder, 'snapshots', `${String(height).padStart(16, '0')}.snapshot`);
 }
 
-/** As `perpinfo append` does: opens the writer, restores, appends the stream, closes. */
+/**
+ * Does the same as `perpinfo append`: opens the writer, restores, appends the stream, and closes
+ * the writer.
+ */
 export async function appendChunks(
   folder: string,
   chunks: Iterable<Buffer>,
@@ -95,7 +98,7 @@ export async function restoreFrom(
   return { replica, warnings, startHeight: reads[0] };
 }
 
-/** The same ledger, recording the height after which each read begins. */
+/** Returns the same ledger, which records the height after which each read starts. */
 function recordReads(ledger: Ledger, reads: number[]): Ledger {
   return {
     base: () => ledger.base(),
@@ -121,7 +124,7 @@ export async function restoreDirectory(folder: string, height?: number): Promise
   }
 }
 
-/** As `perpinfo verify` does, without the time that a process takes to start. */
+/** Does the same as `perpinfo verify`, without the time in which a process starts. */
 export async function verifyDirectory(folder: string) {
   const ledger = await openEmbeddedLedger(folder);
   try {

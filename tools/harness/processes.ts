@@ -1,4 +1,4 @@
-/** What Linux says about a process. */
+/** Reads what Linux reports about a process. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 

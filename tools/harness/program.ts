@@ -22,15 +22,15 @@ export interface Outcome {
 }
 
 export interface RunOptions {
-  /** Standard input, whole. */
+  /** The whole standard input. */
   input?: string | Buffer;
-  /** PERPINFO_* variables; those of the test's own environment are not passed on. */
+  /** PERPINFO_* variables. Those of the test's own environment are not passed on. */
   variables?: Record<string, string>;
 }
 
 export class Program {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Resolves when it has exited and its output has been read. */
+  /** Resolves when the program has exited and its output has been read. */
   readonly ended: Promise<Outcome>;
   stdout = '';
   stderr = '';
@@ -48,7 +48,8 @@ export class Program {
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text;
     });
-    // A program may stop reading early: its output counts, not our broken pipe.
+    // A program may stop reading early. Then its output counts, and the error of our pipe is
+    // ignored.
     this.child.stdin.on('error', () => undefined);
     this.ended = this.#waitForEnd(runMsMax);
   }
@@ -64,7 +65,7 @@ export class Program {
     });
   }
 
-  /** Waits until standard output holds the text; fails where the program ends without it. */
+  /** Waits until standard output contains the text; fails if the program ends before that. */
   async untilWritten(text: string): Promise<void> {
     const { stdout } = this.child;
     await new Promise<void>((resolve, reject) => {
@@ -82,7 +83,7 @@ export class Program {
     });
   }
 
-  /** The highest height that it has acknowledged. */
+  /** The highest height that the program has acknowledged. */
   get acknowledged(): number {
     const heights = [...this.stdout.matchAll(/^durable (\d+)$/gm)].map(([, height]) => height);
     return Number(heights.at(-1) ?? 0);
@@ -94,7 +95,10 @@ function foreignVariables(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries);
 }
 
-/** Of a flag that is given twice, the last one counts: a test overrules what is chosen for all tests. */
+/**
+ * Starts the program. If a flag is given twice, the last value counts, so a test can replace the
+ * flags of all tests.
+ */
 export function start(
   args: readonly string[],
   variables?: Record<string, string>,
@@ -103,7 +107,7 @@ export function start(
   return new Program([process.execPath, MAIN, ...withoutOverruled(args)], variables, runMsMax);
 }
 
-/** `perpinfo serve` with these limits in place of those that the program has. */
+/** Starts `perpinfo serve` with these limits instead of the program's limits. */
 export function startLimited(
   limits: Partial<HttpLimits>,
   args: readonly string[],
@@ -114,7 +118,7 @@ export function startLimited(
   return new Program([...program, ...withoutOverruled(args)], variables, runMsMax);
 }
 
-/** A flag is left out with what follows it, up to the next flag. */
+/** Leaves out the flags that are given again later, each with its values up to the next flag. */
 function withoutOverruled(args: readonly string[]): string[] {
   const isOverruled = args.map(
     (word, index) => isFlag(word) && args.slice(index + 1).some((later) => isSameFlag(word, later)),
@@ -146,14 +150,14 @@ function checkQuery([command, ...args]: readonly string[], { code, stdout }: Out
   checkAnswer(JSON.parse(question).type, stdout);
 }
 
-/** Runs the program, which must not fail. */
+/** Runs the program; fails if the program fails. */
 export async function succeed(args: readonly string[], options?: RunOptions): Promise<Outcome> {
   const outcome = await run(args, options);
   assert.equal(outcome.code, 0, outcome.stderr);
   return outcome;
 }
 
-/** Runs a line of shell, in which `perpinfo` is the program. */
+/** Runs a line of shell in which `perpinfo` starts the program. */
 export function runShell(line: string): Promise<Outcome> {
   const program = `"${process.execPath}" "${MAIN}"`;
   const command = new Program(['bash', '-c', `perpinfo() { ${program} "$@"; }; ${line}`]);
@@ -176,10 +180,14 @@ export function failed(stderr: string, stdout = ''): Outcome {
   return { code: 1, signal: null, stdout, stderr };
 }
 
-/** A folder for the tests of a file, removed after them; each call returns a new path in it. */
+/**
+ * Creates a folder for the tests of a file, which is removed after the tests. Each call of the
+ * result returns a new path in this folder.
+ */
 export function createPlaces(): (name?: string) => string {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-test-'));
-  // After every hook that stops what still uses the folder.
+  // The folder is removed after every hook that stops a process, because processes still use the
+  // folder.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   return (name = 'data') => path.join(folder, `${++count}-${name}`);

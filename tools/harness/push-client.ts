@@ -1,4 +1,4 @@
-/** A client of push: it sends frames and waits for those of a channel. */
+/** A client of push: it sends frames, and waits for frames of a channel. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export interface PushedFrame {
   readonly error?: PushedError;
 }
 
-/** An error as the service describes it, next to its text. */
+/** An error as the service describes it, in addition to its text. */
 export interface PushedError {
   readonly code: string;
   readonly message: string;
@@ -24,7 +24,7 @@ export interface PushedError {
   readonly id?: number;
 }
 
-/** What a state's frame holds beside the state itself. */
+/** The members of a state's frame, in addition to the state itself. */
 export interface PushedState {
   readonly height: number;
   readonly time: number;
@@ -38,7 +38,7 @@ const WAIT_MS_MAX = 20_000;
 
 export class PushClient {
   readonly socket: WebSocket;
-  /** What has come and was not asked for yet. */
+  /** The frames that were received and not read yet. */
   readonly frames: PushedFrame[] = [];
   /** How the connection was closed. */
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -66,14 +66,14 @@ export class PushClient {
     this.send({ method: 'subscribe', subscription });
   }
 
-  /** The data of the next frame, which is of this channel. */
+  /** Returns the data of the next frame; fails if the frame is of another channel. */
   async next(channel: string): Promise<unknown> {
     const frame = await this.nextFrame();
     assert.equal(frame.channel, channel, JSON.stringify(frame).slice(0, 300));
     return frame.data;
   }
 
-  /** The description of the next frame, which is an error. */
+  /** Returns the description of the next frame; fails if the frame is not an error. */
   async nextError(): Promise<PushedError> {
     const { error } = await this.nextFrame();
     assert.ok(error !== undefined);
@@ -84,7 +84,7 @@ export class PushClient {
     return (await this.next(channel)) as PushedState;
   }
 
-  /** Nothing more has come than was asked for: the answer to a ping is the next. */
+  /** Fails if an unread frame was received: the next frame must be the answer to a ping. */
   async isQuiet(): Promise<void> {
     this.send({ method: 'ping' });
     await this.next('pong');
@@ -107,7 +107,10 @@ export class PushClient {
     return frame;
   }
 
-  /** How the service has closed the connection; given up with code 1006 where it does not. */
+  /**
+   * Returns how the service closed the connection. If the service does not close it, the client
+   * does so after a while, with code 1006.
+   */
   async untilClosed(): Promise<{ code: number; reason: string }> {
     const timer = setTimeout(() => this.socket.terminate(), WAIT_MS_MAX);
     const closed = await this.closed;
@@ -120,7 +123,7 @@ export class PushClient {
   }
 }
 
-/** An error has a text for older clients, and says the same in members. */
+/** Fails unless an error has a text for older clients, and members that say the same. */
 function checkError({ channel, data, error }: PushedFrame): void {
   const { id, response } = (channel === 'post' ? data : {}) as Partial<PostData>;
   const isError = channel === 'error' || response?.type === 'error';
@@ -159,7 +162,7 @@ export async function connectPush(context: Cleanup, place: Place): Promise<PushC
   return client;
 }
 
-/** What a refused connection was told: the status and the body. */
+/** Returns the status and the body of the response that refuses a connection. */
 export async function connectRefused(
   address: string,
 ): Promise<{ status: number; retryAfter: string | undefined; error: string; message: string }> {

@@ -1,4 +1,6 @@
-/** A client of bytes: it sends what it is told and reads whole responses, in any framing. */
+/**
+ * A client of bytes: it sends the bytes that it gets, and reads complete responses in any framing.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -8,7 +10,7 @@ import { checkResponse } from './answer-checks.ts';
 export interface RawResponse {
   readonly status: number;
   readonly reason: string;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
 }
@@ -18,7 +20,7 @@ export const HEAD_END = '\r\n\r\n';
 
 export class RawClient {
   readonly socket: Socket;
-  /** When the connection is over; resolves however it ended. */
+  /** Resolves when the connection has ended, for whatever reason. */
   readonly closed: Promise<void>;
   #received = Buffer.alloc(0);
   #isOver = false;
@@ -45,12 +47,12 @@ export class RawClient {
     if (this.socket.writable) this.socket.write(bytes);
   }
 
-  /** Bytes that have come and belong to no response that was asked for. */
+  /** The bytes that were received and not read as a response. */
   get left(): string {
     return this.#received.toString('latin1');
   }
 
-  /** The next response; undefined where the connection ends without one. */
+  /** Returns the next response; returns undefined if the connection ends without a response. */
   async next({ hasBody = true } = {}): Promise<RawResponse | undefined> {
     const timer = setTimeout(() => this.socket.destroy(), WAIT_MS_MAX);
     try {
@@ -68,7 +70,7 @@ export class RawClient {
     }
   }
 
-  /** The next response, which has to come. */
+  /** Returns the next response; fails if the connection ends without a response. */
   async response(options?: { hasBody: boolean }): Promise<RawResponse> {
     const response = await this.next(options);
     assert.ok(response, `the connection ended without a response; ${this.left.length} bytes left`);
@@ -93,7 +95,7 @@ export async function connect(port: number): Promise<RawClient> {
   return client;
 }
 
-/** Sends the bytes on a connection of their own and returns the first response. */
+/** Sends the bytes on a new connection, and returns the first response. */
 export async function exchange(port: number, bytes: string | Buffer): Promise<RawResponse> {
   const client = await connect(port);
   try {
@@ -110,7 +112,10 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<Ra
 
 const REQUEST = /^(?<method>[A-Z]+) (?<path>\S+) HTTP.*?\r\n\r\n(?<requestBody>.*)$/s;
 
-/** Checks an answer to an ordinary request; tests of the protocol also send requests in other forms. */
+/**
+ * Checks an answer to an ordinary request. Tests of the protocol also send requests in other forms,
+ * which are not checked.
+ */
 function checkExchange(request: string, { status, headers, body }: RawResponse): void {
   const { method, path, requestBody } = REQUEST.exec(request)?.groups ?? {};
   if (method === undefined || /^transfer-encoding:/im.test(request)) return;
@@ -128,7 +133,10 @@ interface Framing {
   readonly isOver: boolean;
 }
 
-/** The response that the bytes begin with; undefined where it is not whole yet. */
+/**
+ * Returns the response at the start of the bytes; returns undefined if the response is not complete
+ * yet.
+ */
 export function parseResponse(bytes: Buffer, framing: Framing): Parsed | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -175,7 +183,7 @@ function parseBody(
     return bytes.length < length ? undefined : { text: bytes.toString('utf8', 0, length), length };
   }
   if (headers.get('transfer-encoding') === 'chunked') return parseChunks(bytes);
-  // Neither: the body ends with the connection.
+  // Without both headers, the body ends with the connection.
   return isOver ? { text: bytes.toString('utf8'), length: bytes.length } : undefined;
 }
 

@@ -1,4 +1,7 @@
-/** A service whose ledger follows a stub exchange, as an operator runs it, and a client of it. */
+/**
+ * A service whose ledger follows a stub exchange, as an operator runs it, and a client of the
+ * service.
+ */
 
 import type { Question } from '../stub-exchange/dialect-answers.ts';
 import type { FollowerAnswer } from '../stub-exchange/follower-answers.ts';
@@ -10,19 +13,22 @@ export interface FollowerOptions {
   readonly stub: Pick<RunningStub, 'url'>;
   readonly workers?: number;
   readonly flags?: readonly string[];
-  /** Of its environment. */
+  /** Variables of the service's environment. */
   readonly variables?: Record<string, string>;
-  /** The key of an earlier run on the same data. */
+  /** The secret of the key that an earlier run created on the same data. */
   readonly secret?: string;
 }
 
-/** A follower runs for as long as its tests take. */
+/** A follower is killed after this time, which is longer than its tests take. */
 const RUN_MS_MAX = 7_200_000;
 
-/** Quick for tests; a flag that follows wins. The exchange may be hours behind this machine's clock. */
+/**
+ * Flags that make a follower quick enough for tests. A later flag replaces them. The exchange may
+ * be hours behind this machine's clock.
+ */
 export const QUICK = ['--follow-sweep', '1000', '--follow-budget', '0'];
 export const ANY_AGE = ['--max-age', '0'];
-/** Of pino. */
+/** The number of the level "warn" in pino's log. */
 const WARN_LEVEL = 40;
 
 export class RunningFollower {
@@ -47,7 +53,7 @@ export class RunningFollower {
     return new RunningFollower(service, secret);
   }
 
-  /** Asks on a connection of its own. */
+  /** Asks a question on a new connection. */
   async ask(question: Question, maxAgeMs?: number): Promise<FollowerAnswer> {
     const age = maxAgeMs === undefined ? {} : { 'Account-Max-Age': `${maxAgeMs}` };
     const answer = await this.service.once({
@@ -59,7 +65,7 @@ export class RunningFollower {
     return { question, ...answer };
   }
 
-  /** Asks until it is answered from the ledger. */
+  /** Asks again and again until the answer comes from the ledger. */
   async untilAnswered(question: Question, maxAgeMs?: number): Promise<FollowerAnswer> {
     let last: FollowerAnswer | undefined;
     try {
@@ -73,7 +79,7 @@ export class RunningFollower {
     }
   }
 
-  /** What the follower's log complains about. */
+  /** The messages of the follower's log with level warn or above. */
   get warnings(): string[] {
     const lines = this.service.program.stdout.split('\n').slice(0, -1);
     const parsed = lines.map((line) => JSON.parse(line) as { level: number; msg: string });

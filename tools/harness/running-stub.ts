@@ -1,4 +1,4 @@
-/** A stub exchange that runs in a process of its own, as a test drives it. */
+/** A stub exchange in a separate process, as a test controls it. */
 
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,7 +9,7 @@ import { Program } from './program.ts';
 import type { Cleanup } from './running.ts';
 
 const PROGRAM = path.join(import.meta.dirname, '../stub-exchange/stub-exchange.js');
-/** A stub runs for as long as its tests take. */
+/** A stub is killed after this time, which is longer than its tests take. */
 const RUN_MS_MAX = 7_200_000;
 
 export interface StubReport {
@@ -20,7 +20,7 @@ export interface StubReport {
     readonly windowMax: number;
     readonly total: number;
     readonly countByType: Readonly<Record<string, number>>;
-    /** Requests over the limit. */
+    /** The number of requests over the limit. */
     readonly refused: number;
   };
   readonly push: {
@@ -29,10 +29,10 @@ export interface StubReport {
     readonly subscriptionsMax: number;
     readonly messagesMax: number;
     readonly sent: number;
-    /** By the words of the refusal; closed sockets as "unknown coin". */
+    /** The number of refusals by their text. Closed sockets count as "unknown coin". */
     readonly refusals: Readonly<Record<string, number>>;
   };
-  /** How often each fault was met. */
+  /** How often each fault has occurred. */
   readonly faults: Readonly<Record<string, number>>;
 }
 
@@ -77,7 +77,7 @@ export class RunningStub {
     await this.#program.ended;
   }
 
-  /** On the same ports and the same ledger, as after a kill. */
+  /** Starts the stub again on the same ports and the same ledger, as after a kill. */
   async restart(): Promise<void> {
     const { port, options } = this;
     this.#program = launch({ ...options, port, controlPort: this.#controlPort });
@@ -88,7 +88,7 @@ export class RunningStub {
     return this.#command('report');
   }
 
-  /** Makes blocks at once; returns the exchange's time. */
+  /** Makes blocks at once, and returns the exchange's time. */
   step(count = 1): Promise<number> {
     return this.#command('step', { count });
   }
@@ -97,7 +97,7 @@ export class RunningStub {
     return this.#command('faults', plan);
   }
 
-  /** Counts the weight from now on, for another follower. */
+  /** Starts to count the weight again from 0, for another follower. */
   forgetWeight(): Promise<void> {
     return this.#command('forget');
   }
@@ -106,7 +106,7 @@ export class RunningStub {
     return this.#command('fix', { question, answer });
   }
 
-  /** Whether the body, apart from its spelling, is one that was sent for the question. */
+  /** True if the body, apart from its formatting, was sent as an answer to the question. */
   async hasServed(question: Question, body: string): Promise<boolean> {
     const bodies: string[] = await this.#command('served', { question });
     return bodies.some((one) => isDeepStrictEqual(JSON.parse(one), JSON.parse(body)));

@@ -16,16 +16,16 @@ import { createPlaces, type Outcome, type Program, start, startLimited } from '.
 
 const place = createPlaces();
 
-/** What a test is handed, as far as it is needed here. */
+/** The part of a test's context that is needed here. */
 export interface Cleanup {
   after(clean: () => Promise<void> | void): void;
 }
 
-/** Whatever is waited for has come long before; only a failing test waits this long. */
+/** The maximum time of a wait. Only a failing test waits this long. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 10;
 
-/** Looks again and again until there is something other than undefined or false. */
+/** Calls `look` again and again until the result is neither undefined nor false. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
@@ -53,7 +53,7 @@ export interface Asked {
   body?: string;
 }
 
-/** A client with one connection, which it keeps. */
+/** A client that uses one connection for all its requests. */
 export class Client {
   readonly #port: number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -81,7 +81,7 @@ export class Client {
     });
   }
 
-  /** Asks as clients do; a question that is text already is sent as it stands. */
+  /** Asks a question like ordinary clients. A question that is already a text is sent unchanged. */
   ask(secret: string, question: unknown, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
     return this.send({
       method: 'POST',
@@ -101,7 +101,7 @@ export const LIGHT = {
   type: 'clearinghouseState',
   user: '0x00000000000000000000000000000000000000aa',
 };
-/** Its weight is 20. */
+/** A question with a weight of 20. */
 export const HEAVY = { type: 'perpDeployAuctionStatus' };
 
 /** A line of the log, as pino writes it. */
@@ -119,7 +119,10 @@ export class RunningService {
     this.program = program;
   }
 
-  /** With a feed, the log is on standard error. */
+  /**
+   * Returns the lines of the log with this message. If there is a feed, the log is on standard
+   * error.
+   */
   log(message: string): LogLine[] {
     const { stdout, stderr } = this.program;
     const whole = [stdout, stderr].flatMap((text) => text.split('\n').slice(0, -1));
@@ -127,7 +130,7 @@ export class RunningService {
     return lines.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg === message);
   }
 
-  /** The processes that have begun to answer, in the order in which they did. */
+  /** The processes that have started to answer, in the order of their start. */
   get workerPids(): number[] {
     return this.log('listening').map(({ pid }) => pid);
   }
@@ -140,14 +143,14 @@ export class RunningService {
     return portOf(this.log('metrics'));
   }
 
-  /** A client with a connection of its own, closed with the service. */
+  /** Returns a client with its own connection, which is closed together with the service. */
   connect(): Client {
     const client = new Client(this.port);
     this.#clients.push(client);
     return client;
   }
 
-  /** One request on a connection of its own. */
+  /** Sends one request on a new connection. */
   async once(asked: Asked): Promise<Answer> {
     const client = new Client(this.port);
     try {
@@ -167,7 +170,7 @@ export class RunningService {
     }
   }
 
-  /** Until every worker answers from at least this height. */
+  /** Resolves when every worker answers from at least this height. */
   async untilCaughtUp(height: number): Promise<void> {
     await until(`height ${height}`, async () => {
       const seen = readSamples(await this.metrics()).get('perpinfo_ledger_height');
@@ -195,11 +198,11 @@ export interface ServiceOptions {
   data: string;
   workers?: number;
   flags?: readonly string[];
-  /** Limits of HTTP in place of those that the program has. */
+  /** Limits of HTTP, which replace the program's limits. */
   limits?: Partial<HttpLimits> | undefined;
-  /** Of its environment. */
+  /** Variables of the service's environment. */
   variables?: Record<string, string>;
-  /** Where a test takes longer than most: after so long the service is killed. */
+  /** For a test that takes longer than most tests: the service is killed after this time. */
   runMsMax?: number;
 }
 
@@ -209,7 +212,8 @@ export async function startService(
   { data, workers = 1, flags = [], limits, variables, runMsMax }: ServiceOptions,
 ): Promise<RunningService> {
   const ports = ['--port', '0', '--admin-port', '0'];
-  // How a busy machine slows the service down is not what is tested; a flag that follows wins.
+  // Tests do not test how a busy machine slows down the service, so the limit is high. A later flag
+  // replaces it.
   const patience = ['--overload-delay', '60000'];
   const choice = ['--data', data, '--workers', `${workers}`];
   const args = [...choice, ...ports, ...patience, ...flags];
@@ -226,13 +230,16 @@ export async function startService(
   return service;
 }
 
-/** As `perpinfo append` leaves it. */
+/** Creates a ledger like the ledger of `perpinfo append`. */
 export async function makeLedger(data: string, lines: readonly string[]): Promise<string> {
   await appendAll(data, lines, NO_SNAPSHOTS);
   return data;
 }
 
-/** A ledger of any age, with a key, and a service that answers from its newest block. */
+/**
+ * Creates a ledger with a key, and starts a service that answers from its newest block, however old
+ * the block is.
+ */
 export async function serveLedger(
   context: Cleanup,
   lines: readonly string[],
@@ -252,7 +259,7 @@ export interface KeyTerms {
   expiresMs?: number;
 }
 
-/** As `perpinfo keys create` does, without the time that a process takes to start. */
+/** Does the same as `perpinfo keys create`, without the time in which a process starts. */
 export async function createKey(
   data: string,
   { label = 'test', budget, expiresMs }: KeyTerms = {},
@@ -270,7 +277,9 @@ export async function createKey(
   }
 }
 
-/** Prometheus' text format: each sample, by its name and labels as they are written. */
+/**
+ * Reads Prometheus' text format: returns the value of each sample, by name and labels as written.
+ */
 export function readSamples(metrics: string): Map<string, number> {
   const samples = new Map<string, number>();
   for (const line of metrics.split('\n')) {
@@ -282,7 +291,7 @@ export function readSamples(metrics: string): Map<string, number> {
   return samples;
 }
 
-/** A port that somebody else listens on. */
+/** Returns a port on which another server listens. */
 export async function takePort(context: Cleanup): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

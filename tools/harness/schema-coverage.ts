@@ -10,7 +10,10 @@ import type { Schema } from '../../src/info/schema.ts';
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const branchValidators = new WeakMap<Schema, ValidateFunction>();
 
-/** The schemas that a type declares, by name: of our answers, and of the upstream's answers. */
+/**
+ * Returns the schemas that a type declares, with their names: of our answers, and of the upstream's
+ * answers.
+ */
 export function listSchemas(questionType: QuestionType): [name: string, schema: Schema][] {
   const { type, answerSchema } = questionType;
   const schemas: [string, Schema][] = [[type, answerSchema]];

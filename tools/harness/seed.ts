@@ -1,4 +1,4 @@
-/** The seed of the random tests: new in each run, or the one that PERPTEST_SEED asks for. */
+/** The seed of the random tests: a new seed in each run, or the seed in PERPTEST_SEED. */
 
 import type { Parameters } from 'fast-check';
 
@@ -6,10 +6,10 @@ const fixedSeed = process.env['PERPTEST_SEED'];
 
 export const SEED = fixedSeed === undefined ? Date.now() % 2 ** 31 : Number(fixedSeed);
 
-/** For the titles of random tests, so that a run can be repeated. */
+/** A text for the titles of random tests, so that a run can be repeated. */
 export const SEED_NOTE = `(PERPTEST_SEED=${SEED})`;
 
-/** How often fast-check tries a property. */
+/** Returns the parameters of fast-check: the seed, and how often a property is tried. */
 export function runs<T>(numRuns: number): Parameters<T> {
   return { seed: SEED, numRuns };
 }

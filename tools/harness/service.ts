@@ -1,4 +1,7 @@
-/** `perpinfo serve`, as built, on a small data directory with keys, and requests to send to it. */
+/**
+ * `perpinfo serve`, as built, on a small data directory with keys, and requests that tests send to
+ * it.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedKeys } from '../../src/access/embedded/embedded-keys.ts';
@@ -26,11 +29,11 @@ export interface PreparedData {
 export interface Service extends PreparedData {
   readonly port: number;
   readonly program: Program;
-  /** Asks it to stop and waits for its end. */
+  /** Sends the service a signal to stop, and waits until it has ended. */
   stop(signal?: NodeJS.Signals): Promise<Outcome>;
 }
 
-/** A small ledger and a key to it. */
+/** Creates a small ledger and a key for it. */
 export async function prepareData(context: Cleanup): Promise<PreparedData> {
   const folder = await makeTemporaryFolder(context);
   await appendAll(folder, LINES, NO_SNAPSHOTS);
@@ -46,16 +49,24 @@ export async function createKey(folder: string, budget?: Budget): Promise<string
   }
 }
 
-/** The simulated ledger is old: any age will do unless a test says otherwise. */
+/**
+ * The flags of all services. The simulated ledger is old, so any age is accepted unless a test says
+ * otherwise.
+ */
 const FLAGS = ['--port', '0', '--admin-port', '0', '--max-age', '0', '--log-level', 'info'];
 
-/** How busy the machine is with other tests is no matter of this one; a flag would overrule it. */
+/**
+ * Tests must not depend on the load of the machine, so the limit is high. It is a variable, so a
+ * flag replaces it.
+ */
 const PATIENT = { PERPINFO_OVERLOAD_DELAY: '60000' };
 
-/** A service runs for as long as its tests take. */
+/** A service is killed after this time, which is longer than its tests take. */
 const RUN_MS_MAX = 200_000;
 
-/** Starts the program and waits until it answers; it is gone when the test is. */
+/**
+ * Starts the program, and waits until it answers. The program is stopped at the end of the test.
+ */
 export async function startService(
   context: Cleanup,
   flags: readonly string[] = [],
@@ -71,7 +82,7 @@ export async function startService(
   context.after(async () => {
     program.child.kill('SIGKILL');
     await program.ended;
-    // Not before: the service writes to the folder.
+    // The folders are removed after the end of the service, because the service writes to them.
     for (const remove of removals) await remove();
   });
   await program.untilWritten('"msg":"listening"');
@@ -93,24 +104,29 @@ async function untilReady(port: number): Promise<void> {
   while ((await exchange(port, request)).body.includes('"replaying"')) await sleep(20);
 }
 
-/** Memory of the process itself, in MiB, without files that it has mapped. */
+/**
+ * Returns the memory of the process itself, in MiB, without the files that the process has mapped.
+ */
 export function readRssMib({ child }: Program): number {
   return readOwnBytes(child.pid) / 2 ** 20;
 }
 
-/** A question that every ledger has an answer to. */
+/** A question that every ledger can answer. */
 export const QUESTION = JSON.stringify({ type: 'perpDeployAuctionStatus' });
 
 export interface RequestParts {
   readonly method?: string;
   readonly path: string;
   readonly version?: string;
-  /** Host, Content-Type and Content-Length are added; undefined leaves one out. */
+  /**
+   * Headers of the request. Host, Content-Type and Content-Length are added; a header with the
+   * value undefined is left out.
+   */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: string | Buffer;
 }
 
-/** The bytes of a request. */
+/** Returns the bytes of a request. */
 export function formatRequest(parts: RequestParts): Buffer {
   const { method = 'POST', path, version = '1.1', headers = {}, body = '' } = parts;
   const isEmpty = method !== 'POST' && body.length === 0;
@@ -127,12 +143,12 @@ export function formatRequest(parts: RequestParts): Buffer {
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
 }
 
-/** The bytes of an ordinary question with a key. */
+/** Returns the bytes of an ordinary question with a key. */
 export function formatQuestion(key: string, parts: Partial<RequestParts> = {}): Buffer {
   return formatRequest({ path: `/${key}/info`, body: QUESTION, ...parts });
 }
 
-/** Asks an ordinary question on a connection of its own. */
+/** Asks an ordinary question on a new connection. */
 export function ask(
   { port, key }: Pick<Service, 'port' | 'key'>,
   parts: Partial<RequestParts> = {},

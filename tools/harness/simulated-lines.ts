@@ -1,17 +1,17 @@
 /**
- * The lines of small simulated exchanges. Many files of tests begin with the same ones: the runner gives
- * them a folder in which the first leaves what it has simulated for the others.
+ * The lines of small simulated exchanges. Many test files use the same lines. The test runner gives
+ * them a folder, in which the first file stores its lines for the other files.
  */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 
-/** Names the folder. */
+/** The variable that names the folder. */
 export const LINES_FOLDER = 'PERPTEST_LINES';
 const ACCOUNTS = 20;
 
-/** The first lines of a small simulated exchange. */
+/** Returns the first lines of a small simulated exchange. */
 export function simulateLines(count: number, seed = 'cli'): string[] {
   const folder = process.env[LINES_FOLDER];
   if (folder === undefined) return simulate(count, seed);
@@ -19,7 +19,7 @@ export function simulateLines(count: number, seed = 'cli'): string[] {
   const known = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
   if (known.length >= count) return known.slice(0, count);
   const lines = simulate(count, seed);
-  // Renamed when it is whole: other processes read it at the same time.
+  // The file is renamed when it is complete, because other processes read it at the same time.
   writeFileSync(`${file}.${process.pid}`, lines.join('\n'));
   renameSync(`${file}.${process.pid}`, file);
   return lines;

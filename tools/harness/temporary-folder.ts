@@ -1,4 +1,4 @@
-/** Temporary folders for tests, removed after them. */
+/** Temporary folders for tests, which are removed after the tests. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ function makeFolder(): Promise<string> {
   return mkdtemp(path.join(tmpdir(), 'perpinfo-test-'));
 }
 
-/** Again where something was added meanwhile, by whoever still uses it. */
+/** Removes a folder. The removal is retried if a process that still uses the folder adds a file. */
 function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
@@ -20,7 +20,7 @@ export async function makeTemporaryFolder(context: Cleanup): Promise<string> {
   return folder;
 }
 
-/** For work that is repeated within one test. */
+/** Does work in a temporary folder, for work that is repeated within one test. */
 export async function inTemporaryFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await makeFolder();
   try {

@@ -1,4 +1,6 @@
-/** A client that keeps its connection and looks at the heights on it: they must never go back. */
+/**
+ * A client that uses one connection, and checks that the heights on the connection never decrease.
+ */
 
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,13 +8,15 @@ import { text } from 'node:stream/consumers';
 import { checkAnswer } from './answer-checks.ts';
 import type { Answer } from './running.ts';
 
-/** Given up after this: a process that was killed may leave a request without an end. */
+/**
+ * A request is abandoned after this time, because a killed process may leave it without a response.
+ */
 const WAIT_MS_MAX = 20_000;
 
 export interface WatchedClientOptions {
   readonly port: number;
   readonly secret: string;
-  /** Told of each height that is below one before it on the same connection. */
+  /** Called with a message if a height is below an earlier height on the same connection. */
   wentBack(message: string): void;
 }
 

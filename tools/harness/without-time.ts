@@ -1,4 +1,4 @@
-/** An answer apart from its times, which do not make it another one. */
+/** Returns an answer without its times: answers that differ only in their times are equal. */
 export function withoutTime(answer: string): string {
   return answer.replaceAll(/"(?:time|serverTime)":\d+/g, '');
 }

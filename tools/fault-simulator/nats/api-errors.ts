@@ -1,4 +1,4 @@
-/** The errors that a JetStream server answers with. */
+/** The errors in the answers of a JetStream server. */
 
 interface ApiError {
   readonly code: number;

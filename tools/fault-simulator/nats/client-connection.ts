@@ -9,7 +9,7 @@ import { matchesSubject } from './subjects.ts';
 
 interface Subscription {
   readonly subject: string;
-  /** Deliveries left before it ends. */
+  /** The number of deliveries after which the subscription ends. */
   leftCount: number;
 }
 
@@ -52,7 +52,7 @@ export class ClientConnection {
     return this.#terms.socket.owner;
   }
 
-  /** Called in the client's process: the connection is established. */
+  /** Tells the client's process that the connection is established. */
   open(info: object): void {
     this.#terms.socket.connected({
       send: (bytes) => this.#toServer.send(bytes),
@@ -103,7 +103,10 @@ export class ClientConnection {
     return [...this.#subscriptions.values()].some((each) => matchesSubject(each.subject, subject));
   }
 
-  /** Sends a message to the subscriptions of `target`, which is not always the message's own subject. */
+  /**
+   * Sends a message to the subscriptions of `target`, which may differ from the message's own
+   * subject.
+   */
   deliver(target: string, message: Message): void {
     const { faults } = this.#terms;
     for (const [id, subscription] of this.#subscriptions) {
@@ -115,7 +118,10 @@ export class ClientConnection {
     }
   }
 
-  /** The network between the client and the server is whole again. */
+  /**
+   * Sends the waiting bytes again, because the network between the client and the server works
+   * again.
+   */
   resend(): void {
     this.#toServer.resend();
     this.#toClient.resend();
@@ -129,7 +135,7 @@ export class ClientConnection {
     this.#terms.closed(this);
   }
 
-  /** Resets the connection: what is in flight in either direction is lost. */
+  /** Resets the connection: the bytes in flight in both directions are lost. */
   reset(): void {
     if (this.#isClosed) return;
     this.#close();

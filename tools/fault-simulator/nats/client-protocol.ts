@@ -1,8 +1,11 @@
-/** The protocol of NATS as a server speaks it: commands of clients, and what is sent to them. */
+/**
+ * The protocol of NATS, as a server speaks it: reads the commands of clients, and writes the
+ * messages to them.
+ */
 
 const LINE_END = Buffer.from('\r\n');
 
-/** Headers are kept as they came, from "NATS/1.0" to the empty line. */
+/** The content of a message. Headers are stored as received, from "NATS/1.0" to the empty line. */
 export interface Payload {
   readonly headers?: Buffer | undefined;
   readonly data: Buffer;
@@ -57,7 +60,7 @@ function readCommand(name: string, values: string[], payload: Buffer): Command |
     const data = payload.subarray(headerBytes);
     return { type: 'publish', message: { subject, reply, headers, data } };
   }
-  return undefined; // CONNECT, and PONG.
+  return undefined; // CONNECT and PONG need no action.
 }
 
 export function formatDelivery(id: string, message: Message): Buffer {
@@ -71,7 +74,7 @@ export function formatDelivery(id: string, message: Message): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Headers with a status, such as 404, and further ones. */
+/** Formats headers with a status, such as 404, and other values. */
 export function formatHeaders(
   status: string,
   values: Readonly<Record<string, string | number>> = {},
@@ -80,7 +83,7 @@ export function formatHeaders(
   return Buffer.from(`NATS/1.0${status === '' ? '' : ` ${status}`}\r\n${lines.join('')}\r\n`);
 }
 
-/** Headers of a message with further ones before them. */
+/** Returns the headers of a message with other values in front of them. */
 export function addHeaders(
   headers: Buffer | undefined,
   values: Readonly<Record<string, string | number>>,

@@ -1,7 +1,8 @@
 /**
- * Raft, as the servers of a cluster run it: they elect a leader, and what a majority has stored is
- * committed and never lost. What the leader has not committed when it loses its peers may be kept or
- * lost. Its log is on disk: a server that is killed comes back with it.
+ * Raft, as the servers of a cluster use it. The servers elect a leader. An entry that a majority
+ * has stored is committed, and is never lost. An entry that the leader has not committed when it
+ * loses its peers may survive or be lost. The log is on disk, so a server that is killed still has
+ * its log after a restart.
  */
 
 import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
@@ -9,18 +10,18 @@ import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
 const HEARTBEAT_MS = 1_000;
 const ELECTION_MS_MIN = 4_000;
 const ELECTION_MS_MAX = 9_000;
-/** Servers that have just started do not wait that long. */
+/** The first election comes sooner, because servers have just started. */
 const FIRST_ELECTION_MS_MAX = 400;
-/** A leader that has not heard from a majority for this long gives up. */
+/** A leader that has not heard from a majority for this long becomes a follower. */
 const QUORUM_SILENCE_MS = 10_000;
 
 interface Entry<Operation> {
   readonly term: number;
-  /** None: the entry by which a new leader commits those before it. */
+  /** Undefined in the entry by which a new leader commits the entries before it. */
   readonly operation?: Operation;
 }
 
-/** What members send each other. */
+/** The messages between members. */
 export type ConsensusMessage<Operation> =
   | {
       readonly type: 'vote?';
@@ -41,7 +42,7 @@ export type ConsensusMessage<Operation> =
       readonly type: 'appended';
       readonly term: number;
       readonly isStored: boolean;
-      /** The last entry that is known to be the leader's. */
+      /** The index of the last entry that is known to equal the leader's entry. */
       readonly index: number;
     };
 
@@ -52,17 +53,20 @@ export interface MemberTerms<Operation> {
   readonly memberCount: number;
   readonly disk: ConsensusDisk<Operation>;
   send(to: number, message: ConsensusMessage<Operation>): void;
-  /** Called once for each committed operation, in order; the same on every member. */
+  /** Called once for each committed operation, in the same order on every member. */
   apply(operation: Operation): unknown;
 }
 
-/** What a member has on disk. */
+/** The data of a member on disk. */
 export class ConsensusDisk<Operation> {
   term = 0;
   votedFor: number | undefined;
-  /** Entry 0 is before the first one. */
+  /** The log. Entry 0 stands for the place before the first entry. */
   readonly log: Entry<Operation>[] = [{ term: 0 }];
-  /** Applied entries are on disk as well, in the state that they changed. */
+  /**
+   * The index of the last applied entry. Applied entries are durable, because the state that they
+   * changed is also on disk.
+   */
   appliedIndex = 0;
 }
 
@@ -81,7 +85,9 @@ export class ConsensusMember<Operation> {
   #leader: number | undefined;
   #commitIndex: number;
   #voteCount = 0;
-  /** A new leader is ready once this entry is applied: it has seen everything that was committed. */
+  /**
+   * A new leader is ready when this entry is applied, because it then has every committed entry.
+   */
   #readyIndex = 0;
   readonly #answers = new Map<number, (result: unknown) => void>();
   #cancelTimer: () => void = () => undefined;
@@ -96,23 +102,29 @@ export class ConsensusMember<Operation> {
     this.#startTimer(terms.kernel.random.between(1, FIRST_ELECTION_MS_MAX));
   }
 
-  /** Whom this member believes to be the leader. */
+  /** The index of the member that this member believes to be the leader. */
   get leader(): number | undefined {
     return this.#leader;
   }
 
-  /** Whether it believes to be the leader, and knows all that was committed before. */
+  /**
+   * True if this member believes to be the leader, and has applied everything that was committed
+   * before.
+   */
   get isReadyLeader(): boolean {
     return this.#role === 'leader' && this.#disk.appliedIndex >= this.#readyIndex;
   }
 
-  /** For how long each peer has been silent. */
+  /** Returns for how long each peer has been silent. */
   peerSilences(): { readonly index: number; readonly silentMs: number }[] {
     const { nowMs } = this.#terms.kernel;
     return this.#peers.map(({ index, heardMs }) => ({ index, silentMs: nowMs - heardMs }));
   }
 
-  /** Calls back with the result once the operation is committed; never if it is lost. */
+  /**
+   * Calls `answer` with the result when the operation is committed; never calls it if the operation
+   * is lost.
+   */
   propose(operation: Operation, answer: (result: unknown) => void): void {
     const { log } = this.#disk;
     log.push({ term: this.#disk.term, operation });
@@ -220,7 +232,7 @@ export class ConsensusMember<Operation> {
       this.#follow(this.#disk.term, undefined);
       return;
     }
-    // What was sent may have been lost.
+    // Entries that were sent may have been lost, so they are sent again.
     for (const peer of this.#peers) peer.nextIndex = peer.storedIndex + 1;
     this.#startTimer(HEARTBEAT_MS);
     this.#replicate();
@@ -285,7 +297,7 @@ export class ConsensusMember<Operation> {
     }
   }
 
-  /** What a majority has stored is committed, and the members are told. */
+  /** Commits the entries that a majority has stored, and notifies the members. */
   #commit(): void {
     const { term, log } = this.#disk;
     let index = log.length - 1;

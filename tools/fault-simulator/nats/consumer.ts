@@ -1,4 +1,7 @@
-/** A consumer on one server: delivers the messages of a stream in order, to requests or to a subject. */
+/**
+ * A consumer on one server. It delivers the messages of a stream in order: to pull requests, or to
+ * a subject.
+ */
 
 import type { ConsumerConfig } from '@nats-io/jetstream';
 import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
@@ -10,7 +13,7 @@ const NONE = Buffer.alloc(0);
 
 export interface PullRequest {
   readonly batch: number;
-  /** In nanoseconds, as all times of the protocol. */
+  /** In nanoseconds, like all durations of the protocol. */
   readonly expires?: number;
   readonly idle_heartbeat?: number;
 }
@@ -29,7 +32,7 @@ export interface ConsumerTerms {
   hasInterest(subject: string): boolean;
   /** Sends a message to the subscribers of a subject. */
   send(subject: string, message: Message): void;
-  /** Nobody has asked for its messages for a while. */
+  /** Called when no client has asked for the consumer's messages for some time. */
   expire(): void;
 }
 
@@ -41,7 +44,10 @@ export class Consumer {
   readonly #terms: ConsumerTerms;
   readonly #config: ConsumerConfig;
   readonly #filter: string;
-  /** The last messages of each subject as of its creation, if those are wanted first. */
+  /**
+   * The last message of each subject when the consumer was created, if the policy starts with these
+   * messages.
+   */
   readonly #first: number[];
   #nextSeq: number;
   #deliveredCount = 0;
@@ -102,7 +108,7 @@ export class Consumer {
     this.deliver();
   }
 
-  /** Delivers what it can. */
+  /** Delivers all messages that it can deliver now. */
   deliver(): void {
     const { hasInterest, kernel } = this.#terms;
     this.#pulls = this.#pulls.filter(({ inbox }) => hasInterest(inbox));
@@ -149,7 +155,7 @@ export class Consumer {
     this.#sendStatus(pull.inbox, '408 Request Timeout', values);
   }
 
-  /** Tells a subscriber that it is there, as long as it waits. */
+  /** Sends heartbeats to a subscriber while the subscriber waits. */
   #beat(subject: string | undefined, intervalMs: number, pull?: WaitingPull): void {
     if (subject === undefined || intervalMs === 0) return;
     const { kernel, process, hasInterest } = this.#terms;

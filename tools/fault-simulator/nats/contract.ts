@@ -1,6 +1,7 @@
 /**
- * What perpinfo relies on of a NATS server, as a script of requests and their outcomes. It runs against
- * the simulated server and against a real one (test/cluster/contract.test.ts).
+ * The behaviour of a NATS server that perpinfo relies on, as a script of requests and their
+ * outcomes. The script runs against the simulated server and against a real server
+ * (test/cluster/contract.test.ts).
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +15,7 @@ const SUBJECT = `perpinfo.${NAME}.blocks`;
 const BUCKET = 'contract-bucket';
 const OBJECTS = 'contract-objects';
 const FETCH_MS = 1_000;
-/** By then a consumer is there. */
+/** The delay before a publish. It is long enough for a consumer to exist. */
 const PUBLISH_MS = 200;
 
 function publish(id: string, expect?: Readonly<Record<string, string | number>>) {
@@ -45,7 +46,7 @@ function readDirectly(seq: number): Run {
   };
 }
 
-/** Fetches from a sequence on, until the request is complete or expires. */
+/** Fetches messages from a sequence on, until the request is complete or expires. */
 function fetch(from: number, count: number): Run {
   return async ({ manager, streams, modules }) => {
     const { AckPolicy, DeliverPolicy } = modules.stream;
@@ -123,7 +124,7 @@ const listObjects = onObjects(async (objects) =>
   (await objects.list()).map(({ name, size }) => `${name} ${size}`).join(', '),
 );
 
-/** A string of so many characters is longer than one chunk of an object. */
+/** A text with more characters than one chunk of an object. */
 const LONG = 'x'.repeat(200_000);
 
 const WRONG = 'JetStreamApiError 400';
@@ -257,10 +258,10 @@ async function createStream({ manager, modules }: NatsLink): Promise<string> {
 
 const STEPS = [...STREAM_STEPS, ...CONSUMER_STEPS, ...BUCKET_STEPS, ...OBJECT_STEPS];
 
-/** One line for each step, as a server should give it. */
+/** One line for each step, with the outcome that a server should give. */
 export const CONTRACT: readonly string[] = STEPS.map(([what, , outcome]) => `${what}: ${outcome}`);
 
-/** One line for each step, as this server gives it. */
+/** Runs the steps. Returns one line for each step, with the outcome that this server gives. */
 export async function runContract(link: NatsLink): Promise<string[]> {
   const lines: string[] = [];
   for (const [what, run] of STEPS) {

@@ -1,4 +1,4 @@
-/** The requests of JetStream's API: what they read, and which operation they ask for. */
+/** The requests of JetStream's API: what each request reads, and which operation it asks for. */
 
 import type { ConsumerConfig } from '@nats-io/jetstream';
 import { CONSUMER_NOT_FOUND, NO_MESSAGE_FOUND, STREAM_NOT_FOUND } from './api-errors.ts';
@@ -13,7 +13,7 @@ const NAME_CHARACTERS = 8;
 type Path = readonly string[];
 
 interface RequestBody extends MessageQuery {
-  /** Of a consumer. */
+  /** The configuration of a consumer. */
   readonly config?: Partial<ConsumerConfig>;
 }
 
@@ -21,7 +21,7 @@ function readBody({ data }: Message): RequestBody {
   return data.length === 0 ? {} : JSON.parse(data.toString());
 }
 
-/** What a request changes; undefined if it only reads. */
+/** Returns the operation that a request asks for; returns undefined if the request only reads. */
 export function planWrite(
   path: Path,
   message: Message,
@@ -48,7 +48,7 @@ export function planWrite(
   return undefined;
 }
 
-/** The answer of the leader to a request that only reads. */
+/** Returns the leader's answer to a request that only reads. */
 export function answerRead(
   streams: Streams,
   [group, verb, ...names]: Path,
@@ -88,7 +88,10 @@ function formatStored({ subject, seq, headers, data, timeMs }: StoredMessage): o
   return { subject, seq, time, data: data.toString('base64'), ...(hdrs && { hdrs }) };
 }
 
-/** The answer of any server that has the stream; undefined if that is not allowed. */
+/**
+ * Returns the answer of any server that has the stream; returns undefined if direct answers are not
+ * allowed.
+ */
 export function answerDirectly(
   streams: Streams,
   path: Path,

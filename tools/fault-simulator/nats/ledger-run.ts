@@ -1,6 +1,6 @@
 /**
- * Two writers and a reader of one ledger on simulated NATS servers, while faults come and go. What a
- * writer was told to be stored must stay, and the reader must see one chain.
+ * Two writers and a reader of one ledger on simulated NATS servers, while faults start and end. A
+ * block that a writer believes to be stored must stay, and the reader must see one chain.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,26 +24,29 @@ const BATCH_MAX = 5;
 const PAUSE_MS_MAX = 500;
 const RETRY_MS = 500;
 const APPEND_RETRY_MS = 20_000;
-/** After the faults, with and without writers: elections take seconds, and leases expire. */
+/**
+ * The time after the faults, first with and then without writers: elections take seconds, and
+ * leases expire.
+ */
 const SETTLE_MS = 20_000;
 
 export interface RunTerms {
   readonly seed: string;
   readonly serverCount: 1 | 3;
-  /** For how long writers write and faults happen. */
+  /** The time for which writers write and faults happen. */
   readonly faultyMs: number;
-  /** Plans the faults, by scheduling them. */
+  /** Plans the faults: schedules their start and end. */
   plan(run: LedgerRun): void;
 }
 
 export interface RunResult {
   readonly traceHash: string;
-  /** How many blocks each writer was told to be stored. */
+  /** The number of blocks that each writer believes to be stored. */
   readonly acknowledgedCounts: ReadonlyMap<string, number>;
   readonly height: number;
-  /** What must not happen, and did. */
+  /** Things that happened although they must not happen. */
   readonly failures: readonly string[];
-  /** By kind. */
+  /** The number of faults by kind. */
   readonly faultCounts: ReadonlyMap<string, number>;
 }
 
@@ -54,11 +57,11 @@ export class LedgerRun {
   readonly acknowledgedCounts = new Map<string, number>();
   readonly faultCounts = new Map<string, number>();
   readonly #acknowledged = new Map<number, StoredBlock>();
-  /** What the reader has seen. */
+  /** The blocks that the reader has seen. */
   readonly #read: StoredBlock[] = [];
   readonly writers: SimulatedProcess[] = [];
   reader: SimulatedProcess | undefined;
-  /** No further faults. */
+  /** True if no further faults will happen. */
   isMended = false;
   #isOver = false;
 
@@ -67,7 +70,7 @@ export class LedgerRun {
     this.nats = new SimulatedNats(this.kernel, serverCount);
   }
 
-  /** Starts a process again that was killed, or for the first time. */
+  /** Starts a process for the first time, or starts a killed process again. */
   startWriter(index: number): void {
     const name = `writer ${index + 1}`;
     const main = () => void this.#keepWriting(name);
@@ -140,15 +143,19 @@ export class LedgerRun {
   }
 
   /**
-   * A server that was paused, or cut off, may believe for some seconds that it still leads, and does not
-   * know a ledger made in the meantime. Once the ledger was read, that is not an excuse.
+   * Tries to open the ledger. A server that was paused or cut off may believe for some seconds that
+   * it still leads, and may not know a ledger that was created in the meantime. So the error
+   * "missing" is excused until the ledger was read.
    */
   #tryToOpen<T>(work: () => Promise<T>): Promise<T | undefined> {
     const excused = this.isMended && this.#acknowledged.size > 0 ? [] : ['missing'];
     return this.#try(work, excused);
   }
 
-  /** Undefined after an error that faults may cause; others are failures. */
+  /**
+   * Returns undefined after an error that faults may cause. Any other error is a failure of the
+   * run.
+   */
   async #try<T>(work: () => Promise<T>, excused: string[] = []): Promise<T | undefined> {
     try {
       return await work();
@@ -182,7 +189,7 @@ export class LedgerRun {
     };
   }
 
-  /** What was acknowledged is stored, and what is stored was read. */
+  /** Checks that every acknowledged block is stored, and that every stored block was read. */
   #compareAll(): number {
     const stream = this.nats.streams.find(NAME);
     const height = stream?.lastSeq ?? 0;

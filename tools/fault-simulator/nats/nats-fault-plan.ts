@@ -5,7 +5,7 @@ import type { LedgerRun } from './ledger-run.ts';
 const QUIET_MS_MAX = 4_000;
 const FAULT_MS_MAX = 14_000;
 
-/** Starts a fault, and returns what ends it. */
+/** Starts a fault, and returns a function that ends it. */
 type Fault = (run: LedgerRun) => () => void;
 
 function pickClient({ kernel, writers, reader }: LedgerRun) {
@@ -72,7 +72,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** One fault after the other, at times two at once. */
+/** Starts one fault after the other, and sometimes two at once. */
 export function planFaults(run: LedgerRun): void {
   const { kernel } = run;
   const again = () => {

@@ -1,7 +1,7 @@
 /**
- * A simulated NATS server with JetStream: clients, subscriptions, routes to its peers, and its share of
- * the streams. It behaves as nats-server 2.9 does as far as perpinfo can tell; the contract (contract.ts)
- * is checked against both.
+ * A simulated NATS server with JetStream: its clients, subscriptions and routes to its peers, and
+ * its share of the streams. It behaves like nats-server 2.9, as far as perpinfo can notice. The
+ * contract (contract.ts) is checked against both servers.
  */
 
 import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
@@ -19,7 +19,10 @@ import { type Operation, Streams } from './streams.ts';
 
 const API = '$JS.API.';
 const NONE = Buffer.alloc(0);
-/** How long a request takes at the server, at most: so those of one connection overtake each other. */
+/**
+ * The maximum time that the server works on a request. It varies, so requests of one connection
+ * overtake each other.
+ */
 const WORK_MS_MAX = 0.3;
 const MESSAGE_BYTES_MAX = 1 << 20;
 
@@ -28,7 +31,7 @@ export interface ServerTerms {
   readonly faults: NetworkFaults;
   readonly index: number;
   readonly address: string;
-  /** All servers, this one included. */
+  /** All servers, including this server. */
   readonly servers: readonly NatsServer[];
   isRouteCut(from: number, to: number): boolean;
   isClientCut(client: SimulatedProcess, server: number): boolean;
@@ -38,7 +41,7 @@ export class NatsServer {
   readonly address: string;
   readonly #terms: ServerTerms;
   readonly #index: number;
-  /** On disk: they survive the process. */
+  /** The data on disk, which survives the process. */
   readonly #disk = new ConsensusDisk<Operation>();
   readonly #streams = new Streams();
   readonly #routes = new Map<NatsServer, Pipe<() => void>>();
@@ -68,7 +71,7 @@ export class NatsServer {
     return this.#running?.member.isReadyLeader === true;
   }
 
-  /** How many operations it has applied to its streams. */
+  /** The number of operations that this server has applied to its streams. */
   get appliedCount(): number {
     return this.#disk.appliedIndex;
   }
@@ -97,7 +100,7 @@ export class NatsServer {
     }
   }
 
-  /** Kills it; what it has on disk stays. */
+  /** Kills the server; its data on disk stays. */
   kill(): void {
     const running = this.#running;
     if (running === undefined) return;
@@ -111,7 +114,7 @@ export class NatsServer {
     this.#running?.member.receive(from, message);
   }
 
-  /** Calls back at a peer, unless the route is cut. */
+  /** Calls `receive` for a peer, unless the route to it is cut. */
   #sendTo(peer: NatsServer, receive: (peer: NatsServer) => void): void {
     const { kernel, faults, isRouteCut } = this.#terms;
     if (!peer.isUp) return;
@@ -169,7 +172,7 @@ export class NatsServer {
     };
   }
 
-  /** The connections of a client, or all. */
+  /** Returns the connections of a client, or all connections. */
   connectionsOf(client?: SimulatedProcess): ClientConnection[] {
     const all = [...(this.#running?.connections ?? [])];
     return client === undefined ? all : all.filter(({ owner }) => owner === client);
@@ -191,7 +194,9 @@ export class NatsServer {
     else if (!isHeard && reply !== undefined) this.#answerNobody(reply);
   }
 
-  /** False if nobody is subscribed. */
+  /**
+   * Delivers a message to the servers with a subscriber; returns false if there is no subscriber.
+   */
   #route(target: string, message: Message): boolean {
     const interested = this.#terms.servers.filter(
       (server) => this.#isReachable(server) && server.#hasSubscriber(target),
@@ -208,7 +213,7 @@ export class NatsServer {
     for (const connection of this.connectionsOf()) connection.deliver(target, message);
   }
 
-  /** Calls at once if it is this server, otherwise over the route. */
+  /** Calls at once for this server, and over the route for another server. */
   #pass(server: NatsServer, call: (server: NatsServer) => void): void {
     if (server === this) call(this);
     else this.#sendTo(server, call);
@@ -224,7 +229,7 @@ export class NatsServer {
 
   /** JetStream. */
 
-  /** The leader, as this server knows it. */
+  /** Returns the leader, as far as this server knows it. */
   #leader(): NatsServer | undefined {
     const leader = this.#running?.member.leader;
     return leader === undefined ? undefined : this.#terms.servers[leader];
@@ -268,7 +273,7 @@ export class NatsServer {
     kernel.schedule(workMs, () => this.#work(path, message, reply), this.process);
   }
 
-  /** Only a leader answers. */
+  /** Does the work of a request, if this server is the leader. Only a leader answers. */
   #work(path: readonly string[], message: Message, reply: string): void {
     const member = this.#running?.member;
     if (member?.isReadyLeader !== true) return;
@@ -281,7 +286,7 @@ export class NatsServer {
     }
     member.propose(operation, (result) => {
       const isRefused = 'error' in (result as object);
-      // The server that gets the consumer answers.
+      // The server that gets the consumer sends the answer.
       if (operation.type === 'create consumer' && !isRefused) return;
       const isCreated = operation.type === 'create stream' && !isRefused;
       const info = ['STREAM', 'INFO', path[2]];
@@ -304,7 +309,9 @@ export class NatsServer {
     });
   }
 
-  /** As the leader of a cluster describes it; a single server has none. */
+  /**
+   * Returns the description of the cluster by its leader; returns undefined for a single server.
+   */
   #describeCluster(): object | undefined {
     const { servers } = this.#terms;
     const member = this.#running?.member;
@@ -359,7 +366,7 @@ export class NatsServer {
     return consumer;
   }
 
-  /** Closes those whose place is gone. */
+  /** Closes the consumers that no longer have a place on this server. */
   #closeConsumers(): void {
     const consumers = this.#running?.consumers ?? new Map<string, Consumer>();
     for (const [key, consumer] of consumers) {
@@ -395,7 +402,7 @@ export class NatsServer {
     else consumer.pull(reply, JSON.parse(data.toString()));
   }
 
-  /** A consumer that waited for a subscriber starts to deliver. */
+  /** Starts the delivery by consumers that waited for a subscriber. */
   #announceInterest(subject: string): void {
     for (const server of this.#terms.servers) {
       if (!this.#isReachable(server) || !server.#awaits(subject)) continue;

@@ -1,4 +1,4 @@
-/** What is wrong with the network between the processes and the NATS servers at the moment. */
+/** The current faults of the network between the processes and the NATS servers. */
 
 import type { Random } from '../../../src/simulator/random.ts';
 
@@ -7,7 +7,7 @@ const DELAY_MS_MAX = 1;
 
 export class NetworkFaults {
   readonly #random: Random;
-  /** By how much a message is late at most, beside the usual delay. */
+  /** The maximum delay of a message, in addition to the usual delay. */
   slowMsMax = 0;
   /** The chance that a request, an answer or a delivered message is lost. */
   lossChance = 0;

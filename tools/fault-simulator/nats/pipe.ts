@@ -1,6 +1,7 @@
 /**
- * One direction of a TCP connection: in order, late at times. While the network between its ends is cut,
- * the bytes of a connection wait, as TCP sends them again; a route between servers loses its messages.
+ * One direction of a TCP connection. Bytes arrive in order, and sometimes late. While the network
+ * between its ends is cut, the bytes of a client connection wait, because TCP sends them again; a
+ * route between servers loses its messages.
  */
 
 import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
@@ -9,7 +10,7 @@ import type { NetworkFaults } from './network-faults.ts';
 export interface PipeTerms<T> {
   readonly kernel: Kernel;
   readonly faults: NetworkFaults;
-  /** The process at its end. */
+  /** Returns the process that receives the bytes. */
   readonly receiver: () => SimulatedProcess;
   readonly isCut: () => boolean;
   readonly losesWhatIsCut: boolean;
@@ -18,9 +19,9 @@ export interface PipeTerms<T> {
 
 export class Pipe<T> {
   readonly #terms: PipeTerms<T>;
-  /** What is on its way, in the portions in which it arrives. */
+  /** The items in flight, in the portions in which they arrive. */
   readonly #portions: T[][] = [];
-  /** Portions that arrived at a cut. */
+  /** The number of portions that arrived while the network was cut. */
   #waitingCount = 0;
   #lastArrivalMs = 0;
   #sentAtEvent = -1;
@@ -60,7 +61,7 @@ export class Pipe<T> {
     if (items !== undefined && !isCut()) receive(items);
   }
 
-  /** The network is whole again: what waited is sent again. */
+  /** Sends the waiting portions again, because the network works again. */
   resend(): void {
     for (; this.#waitingCount > 0; this.#waitingCount--) this.#scheduleArrival();
   }

@@ -1,4 +1,6 @@
-/** Code beside simulated NATS servers, in simulated time: a wait of a minute takes none. */
+/**
+ * Runs code with simulated NATS servers, in simulated time: a wait of a minute takes no real time.
+ */
 
 import { DiskFaults } from '../system/disk-faults.ts';
 import { Kernel } from '../system/kernel.ts';
@@ -8,7 +10,7 @@ import { SimulatedNats } from './simulated-nats.ts';
 
 const UNTIL_MS = 600_000;
 
-/** Runs the work in a simulated process, and returns what it returns. */
+/** Runs the work in a simulated process, and returns its result. */
 export async function runInProcess<T>(
   serverCount: 1 | 3,
   work: (nats: SimulatedNats, kernel: Kernel) => Promise<T>,

@@ -1,7 +1,7 @@
 /**
- * NATS servers in a simulation, and the network to them. The client is the one that ships: it runs on
- * simulated sockets (virtual-system.ts), so a process opens a ledger, keys or snapshots as always, at
- * an address of `options`.
+ * NATS servers in a simulation, and the network to them. The client is the same as in the product.
+ * It runs on simulated sockets (virtual-system.ts), so a process opens a ledger, keys or snapshots
+ * as usual, at an address of `options`.
  *
  *   const nats = new SimulatedNats(kernel, 3);
  *   await onSystem({ kernel, files, connect: nats.connect }, async () => {
@@ -10,7 +10,7 @@
  *   });
  */
 
-// Loaded here: loading them during a run would take real time.
+// The modules are loaded here, because loading them during a run would take real time.
 import '@nats-io/jetstream';
 import '@nats-io/kv';
 import '@nats-io/obj';
@@ -29,14 +29,14 @@ export class SimulatedNats {
   readonly #kernel: Kernel;
   readonly servers: readonly NatsServer[];
   readonly faults: NetworkFaults;
-  /** Clients whose network is cut, and the servers that they do not reach. */
+  /** Clients whose network is cut, and the servers that each of them cannot reach. */
   readonly #cutClients = new Map<SimulatedProcess, ReadonlySet<number>>();
-  /** Servers that do not reach their peers. */
+  /** Servers that cannot reach their peers. */
   readonly #isolated = new Set<number>();
 
   #hasClients = false;
 
-  /** One server, or a cluster of three. */
+  /** Creates one server, or a cluster of three servers. */
   constructor(kernel: Kernel, count: 1 | 3) {
     this.#kernel = kernel;
     this.faults = new NetworkFaults(kernel.random);
@@ -59,21 +59,24 @@ export class SimulatedNats {
     for (const server of servers) server.start();
   }
 
-  /** The value of --ledger. */
+  /** Returns the value of --ledger for a ledger with this name. */
   address(name: string): string {
     return `nats://${this.servers.map(({ address }) => address).join()}/${name}`;
   }
 
-  /** What opens a ledger of that name, its keys, its snapshots and its charges. */
+  /**
+   * Returns the options that open the ledger with this name, its keys, its snapshots and its
+   * charges.
+   */
   options(name: string): NatsOptions {
     const address = parseNatsAddress(this.address(name));
     if (address === undefined) throw new Error(`not the name of a ledger: ${name}`);
     return { address, replicas: this.servers.length };
   }
 
-  /** Connects the current process; in place of node:net's createConnection. */
+  /** Connects the current process. Replaces createConnection of node:net. */
   readonly connect = (port: number, host: string, connected: () => void): SimulatedSocket => {
-    // The client counts its ids on from those of an earlier run in this process.
+    // The client continues the ids of an earlier run in this process, so the ids are reset.
     if (!this.#hasClients) nuid.reset();
     this.#hasClients = true;
     const socket = new SimulatedSocket(this.#kernel);
@@ -91,21 +94,27 @@ export class SimulatedNats {
     return socket;
   };
 
-  /** The streams as the servers have agreed on them: of the one that has applied the most. */
+  /**
+   * The streams on which the servers have agreed: those of the server that has applied the most
+   * operations.
+   */
   get streams(): Streams {
     return this.servers.reduce((most, server) =>
       server.appliedCount > most.appliedCount ? server : most,
     ).streams;
   }
 
-  /** Resets the connections of a process; it reconnects by itself. */
+  /** Resets the connections of a process. The process reconnects by itself. */
   cutConnections(client: SimulatedProcess): void {
     for (const server of this.servers) {
       for (const connection of server.connectionsOf(client)) connection.reset();
     }
   }
 
-  /** Packets between a process and servers are lost without notice, by default all servers. */
+  /**
+   * Cuts the network between a process and some servers, or all servers by default: packets are
+   * lost without notice.
+   */
   partition(client: SimulatedProcess, servers: Iterable<number> = this.servers.keys()): void {
     this.#cutClients.set(client, new Set(servers));
   }
@@ -117,7 +126,7 @@ export class SimulatedNats {
     }
   }
 
-  /** A server is cut off from its peers; clients still reach it. */
+  /** Cuts a server off from its peers. Clients can still reach the server. */
   isolate(server: number): void {
     this.#isolated.add(server);
   }
@@ -126,12 +135,12 @@ export class SimulatedNats {
     this.#isolated.delete(server);
   }
 
-  /** No server has a majority any more. */
+  /** Isolates every server, so that no server has a majority. */
   loseQuorum(): void {
     for (const index of this.servers.keys()) this.isolate(index);
   }
 
-  /** Ends all faults: the network is whole, and every server runs. */
+  /** Ends all faults: the network works, and every server runs. */
   mend(): void {
     this.faults.mend();
     this.#isolated.clear();

@@ -1,12 +1,15 @@
-/** A TCP connection of a simulated process to a NATS server: what the client uses of node:net. */
+/**
+ * A TCP connection of a simulated process to a NATS server: the part of node:net that the client
+ * uses.
+ */
 
 import { EventEmitter } from 'node:events';
 import type { Kernel, SimulatedProcess } from '../system/kernel.ts';
 
-/** What happens to the connection at its other end. */
+/** The other end of a connection. */
 export interface FarEnd {
   send(bytes: Buffer): void;
-  /** The process has closed the connection. */
+  /** Called when the process has closed the connection. */
   closed(): void;
 }
 
@@ -31,7 +34,7 @@ export class SimulatedSocket extends EventEmitter {
     if (!this.destroyed) this.emit('data', bytes);
   }
 
-  /** The connection was refused, or reset. */
+  /** Fails the connection: it was refused or reset. */
   fail(code: string): void {
     if (this.destroyed) return;
     this.destroyed = true;
@@ -40,7 +43,7 @@ export class SimulatedSocket extends EventEmitter {
   }
 
   write(bytes: Uint8Array, done: (error?: Error) => void): void {
-    // A copy: the client reuses its buffer.
+    // The bytes are copied, because the client reuses its buffer.
     if (!this.destroyed) this.#farEnd?.send(Buffer.from(bytes));
     queueMicrotask(() => done(this.destroyed ? new Error('EPIPE') : undefined));
   }

@@ -1,4 +1,4 @@
-/** The messages of a stream, and what a server does with a publish or a purge. */
+/** The messages of a stream, and the effect of a publish or a purge on them. */
 
 import type { StreamConfig } from '@nats-io/jetstream';
 import {
@@ -20,14 +20,14 @@ export interface NewMessage extends Omit<StoredMessage, 'seq'> {
   readonly terms: PublishTerms;
 }
 
-/** What the headers of a message ask of the server. */
+/** The conditions in the headers of a message. */
 export interface PublishTerms {
   readonly id: string | undefined;
   readonly stream: string | undefined;
   readonly lastSeq: number | undefined;
   readonly lastSeqOfSubject: number | undefined;
   readonly lastId: string | undefined;
-  /** It replaces those before it on its subject. */
+  /** True if the message replaces the earlier messages on its subject. */
   readonly isRollup: boolean;
 }
 
@@ -54,9 +54,9 @@ export interface Acknowledgement {
 }
 
 export interface PurgeRequest {
-  /** Messages before this one. */
+  /** Only messages before this sequence are removed. */
   readonly seq?: number;
-  /** Those on these subjects only. */
+  /** Only messages on these subjects are removed. */
   readonly filter?: string;
 }
 
@@ -82,7 +82,7 @@ export class StreamState {
   readonly #messages = new Map<number, StoredMessage>();
   /** The sequences of each subject's messages, ascending. */
   readonly #bySubject = new Map<string, number[]>();
-  /** When each message id was seen, and at which sequence, oldest first. */
+  /** The time and the sequence at which each message id was seen, oldest first. */
   readonly #ids = new Map<string, { readonly seq: number; readonly timeMs: number }>();
   #lastId = '';
   #lastSeq = 0;
@@ -98,7 +98,7 @@ export class StreamState {
     return this.#lastSeq;
   }
 
-  /** As the server reports it. */
+  /** Returns the state as the server reports it. */
   describe() {
     const timeOf = (seq: number) => new Date(this.#messages.get(seq)?.timeMs ?? 0).toISOString();
     return {
@@ -120,13 +120,13 @@ export class StreamState {
     return this.#messages.get(seq);
   }
 
-  /** The last message on a subject, which may have wildcards. */
+  /** Returns the last message on a subject. The subject may have wildcards. */
   lastOf(pattern: string): StoredMessage | undefined {
     const seq = Math.max(0, ...this.lastOfEach(pattern));
     return this.#messages.get(seq);
   }
 
-  /** The last sequence of each subject that matches, ascending. */
+  /** Returns the last sequence of each subject that matches, ascending. */
   lastOfEach(pattern: string): number[] {
     return [...this.#bySubject]
       .filter(([subject]) => matchesSubject(pattern, subject))
@@ -134,7 +134,7 @@ export class StreamState {
       .sort((a, b) => a - b);
   }
 
-  /** The next message on a subject, from a sequence on. */
+  /** Returns the next message on a subject, from a sequence on. */
   next(from: number, pattern: string): StoredMessage | undefined {
     for (let seq = Math.max(from, this.#firstSeq); seq <= this.#lastSeq; seq++) {
       const message = this.#messages.get(seq);
@@ -215,14 +215,14 @@ export class StreamState {
     while (this.#firstSeq <= this.#lastSeq && !this.#messages.has(this.#firstSeq)) this.#firstSeq++;
   }
 
-  /** False if there is no such message. */
+  /** Deletes a message; returns false if there is no such message. */
   delete(seq: number): boolean {
     const isThere = this.#messages.has(seq);
     if (isThere) this.#remove([seq]);
     return isThere;
   }
 
-  /** Returns how many messages were removed. */
+  /** Removes messages, and returns their number. */
   purge({ seq, filter = '>' }: PurgeRequest): number {
     const meant = [...this.#messages.values()].filter(
       (message) =>
@@ -238,7 +238,7 @@ export class StreamState {
   }
 }
 
-/** How many of the ascending numbers are below a limit. */
+/** Returns how many of the ascending numbers are below a limit. */
 function countBelow(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {

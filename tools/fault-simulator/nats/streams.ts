@@ -1,4 +1,6 @@
-/** All streams of a server, and which server each consumer is on: what the servers agree on. */
+/**
+ * All streams of a server, and the server of each consumer: the data on which the servers agree.
+ */
 
 import type { ConsumerConfig, StreamConfig } from '@nats-io/jetstream';
 import {
@@ -14,7 +16,7 @@ export interface ConsumerPlace {
   readonly name: string;
   readonly config: ConsumerConfig;
   readonly createdMs: number;
-  /** The index of its server. */
+  /** The index of the consumer's server. */
   readonly server: number;
 }
 
@@ -35,7 +37,7 @@ export class Streams {
     return this.#streams.get(name);
   }
 
-  /** The stream that takes messages on a subject. */
+  /** Returns the stream that accepts messages on a subject. */
   findBySubject(subject: string): StreamState | undefined {
     return [...this.#streams.values()].find((stream) => stream.takes(subject));
   }
@@ -48,7 +50,7 @@ export class Streams {
     return this.#places.get(keyOf(stream, name));
   }
 
-  /** The same on every server, and with the same answer. */
+  /** Applies an operation. Every server applies the same operations, and gets the same answers. */
   apply(operation: Operation): object {
     switch (operation.type) {
       case 'create stream':

@@ -1,4 +1,7 @@
-/** Whether a subject matches a pattern: `*` stands for one token, a final `>` for one or more. */
+/**
+ * True if a subject matches a pattern: `*` stands for one token, and a final `>` for one or more
+ * tokens.
+ */
 export function matchesSubject(pattern: string, subject: string): boolean {
   if (pattern === subject) return true;
   if (!pattern.includes('*') && !pattern.includes('>')) return false;

@@ -1,4 +1,4 @@
-/** What is wrong with a simulated disk at the moment. */
+/** The current faults of a simulated disk. */
 
 import type { Random } from '../../../src/simulator/random.ts';
 
@@ -6,13 +6,13 @@ const SLOW_MS_MAX = 120;
 const FAILED_READ_CHANCE = 0.3;
 const SHORT_CHANCE = 0.3;
 
-/** What may be wrong for a while. */
+/** The faults of a disk that last for some time. */
 export type DiskFlag = 'isFull' | 'hasNoInodes' | 'isSlow' | 'hasFailingReads' | 'hasShortCalls';
 
 export class DiskFaults {
   readonly #random: Random;
   isFull = false;
-  /** Files that are there can grow, and none can be added. */
+  /** True if existing files can grow, but no file can be created. */
   hasNoInodes = false;
   isSlow = false;
   hasFailingReads = false;
@@ -22,7 +22,7 @@ export class DiskFaults {
     this.#random = random;
   }
 
-  /** By how much a call takes longer. */
+  /** Returns the additional time of a call. */
   slowMs(): number {
     return this.isSlow ? this.#random.between(0, SLOW_MS_MAX) : 0;
   }
@@ -31,7 +31,7 @@ export class DiskFaults {
     return this.hasFailingReads && this.#random.chance(FAILED_READ_CHANCE);
   }
 
-  /** Whether a read or a write gets fewer bytes done than it was asked for. */
+  /** True if a read or write transfers fewer bytes than requested. */
   isShort(): boolean {
     return this.hasShortCalls && this.#random.chance(SHORT_CHANCE);
   }

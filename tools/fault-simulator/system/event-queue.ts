@@ -1,11 +1,14 @@
-/** Events in order of time; those of one time in the order in which they were added. A binary heap. */
+/**
+ * Events in order of time. Events with the same time are in the order in which they were added. It
+ * is a binary heap.
+ */
 
 import type { SimulatedProcess } from './kernel.ts';
 
 export interface QueuedEvent {
   readonly atMs: number;
   readonly process: SimulatedProcess;
-  /** Undefined if it was cancelled. */
+  /** Undefined if the event was cancelled. */
   callback: (() => void) | undefined;
 }
 
@@ -36,7 +39,7 @@ export class EventQueue {
     heap[place] = entry;
   }
 
-  /** The next event, if it is due by then. */
+  /** Removes and returns the next event; returns undefined if it is due later than `untilMs`. */
   takeUntil(untilMs: number): QueuedEvent | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.event.atMs > untilMs) return undefined;

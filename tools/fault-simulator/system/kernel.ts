@@ -1,35 +1,37 @@
 /**
- * Simulated machines: their time, and the processes that run on them. Time jumps from one event to the
- * next, and everything that an event sets off is done before the next one. So a seed gives the same run
- * to the byte, however busy the real machine is.
+ * Simulated machines: their time, and the processes that run on them. Time jumps from one event to
+ * the next event, and all effects of an event are complete before the next event. So a seed always
+ * gives exactly the same run, however busy the real machine is.
  */
 
 import { createHash } from 'node:crypto';
 import { Random } from '../../../src/simulator/random.ts';
 import { EventQueue, type QueuedEvent } from './event-queue.ts';
 
-/** Taken before the globals are replaced (virtual-system.ts). */
+/** Read before the globals are replaced (virtual-system.ts). */
 const { setImmediate: realImmediate } = globalThis;
 
 /** Date.now() at the start of every run. */
 export const START_TIME_MS = 1_700_000_000_000;
 
-/** Thrown by the system when a process that was killed calls it. */
+/** Thrown when a killed process calls the system. */
 export class ProcessEnded extends Error {}
 
 export class SimulatedProcess {
   readonly name: string;
   readonly pid: number;
   readonly startedMs: number;
-  /** The name of the machine that it runs on. */
+  /** The name of the machine on which the process runs. */
   readonly host: string;
   isEnded = false;
   isPaused = false;
-  /** When it last went on after a pause. */
+  /** The time of its last return from a pause. */
   resumedMs = 0;
-  /** Events that came due while it was paused. */
+  /** Events that became due during the pause. */
   readonly held: QueuedEvent[] = [];
-  /** Calls that may change the disk, so that it can be killed at each of them. */
+  /**
+   * The number of calls that may change the disk. The process can be killed at each of these calls.
+   */
   writeCount = 0;
   killAtWrite = Number.POSITIVE_INFINITY;
 
@@ -45,14 +47,14 @@ const FIRST_PID = 1_000_000;
 
 export class Kernel {
   readonly random: Random;
-  /** What happens around the processes: faults, restarts. */
+  /** The process for everything outside of the other processes, such as faults and restarts. */
   readonly world: SimulatedProcess;
-  /** By how much the machine's clock differs from the true time. */
+  /** The difference between the machine's clock and the true time. */
   clockErrorMs = 0;
   readonly #queue = new EventQueue();
   readonly #processes = new Map<number, SimulatedProcess>();
   readonly #trace = createHash('sha256');
-  /** Whose event is being handled. */
+  /** The process whose event is being handled. */
   #current: SimulatedProcess;
   #nowMs = 0;
   #eventCount = 0;
@@ -74,7 +76,7 @@ export class Kernel {
     return START_TIME_MS + Math.floor(this.#nowMs);
   }
 
-  /** What Date.now() tells. */
+  /** The time that Date.now() returns. */
   get clockMs(): number {
     return this.timeMs + Math.round(this.clockErrorMs);
   }
@@ -98,7 +100,10 @@ export class Kernel {
     return process?.isEnded === false ? process : undefined;
   }
 
-  /** Starts a process; `main` is called in it. It goes on until it is killed, or ends itself. */
+  /**
+   * Starts a process, in which `main` is called. The process runs until it is killed or ends by
+   * itself.
+   */
   start(name: string, main: (process: SimulatedProcess) => void, host?: string): SimulatedProcess {
     const process = this.#addProcess(name, host);
     this.trace(`start ${name}`);
@@ -106,7 +111,7 @@ export class Kernel {
     return process;
   }
 
-  /** What it has under way never goes on. */
+  /** Kills a process. Its unfinished work never continues. */
   kill(process: SimulatedProcess): void {
     if (process.isEnded) return;
     process.isEnded = true;
@@ -124,7 +129,7 @@ export class Kernel {
     for (const event of process.held.splice(0)) this.#queue.add({ ...event, atMs: this.#nowMs });
   }
 
-  /** Calls back in a process after a delay; returns a function that cancels it. */
+  /** Calls `callback` in a process after a delay; returns a function that cancels the call. */
   schedule(delayMs: number, callback: () => void, process = this.#current): () => void {
     const event: QueuedEvent = { atMs: this.#nowMs + Math.max(0, delayMs), process, callback };
     this.#queue.add(event);
@@ -133,7 +138,9 @@ export class Kernel {
     };
   }
 
-  /** A call that may change the disk: the current process may be killed just before it. */
+  /**
+   * Enters a call that may change the disk. The current process may be killed just before the call.
+   */
   enterWrite(): void {
     const process = this.#current;
     process.writeCount += 1;
@@ -145,7 +152,7 @@ export class Kernel {
     if (this.#current.isEnded) throw new ProcessEnded(`${this.#current.name} was killed`);
   }
 
-  /** Two runs of a seed have the same trace. */
+  /** Adds to the trace. Two runs of a seed have the same trace. */
   trace(what: string): void {
     this.#trace.update(`${this.#nowMs} ${what}\n`);
   }
@@ -154,7 +161,7 @@ export class Kernel {
     return this.#trace.copy().digest('hex').slice(0, 16);
   }
 
-  /** Handles events up to a time, or until `isOver`. */
+  /** Handles events up to a time, or until `isOver` returns true. */
   async run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
     const outer = this.#current;
     for (;;) {
@@ -181,7 +188,7 @@ export class Kernel {
     } catch (error) {
       if (!process.isEnded) throw error;
     }
-    // Everything that waits for a promise gets its turn before the next event.
+    // Everything that waits for a promise runs before the next event.
     await new Promise<void>((resolve) => realImmediate(resolve));
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The files of a simulated machine, with what a real disk may do to them: bytes that were not synced are
- * lost, torn or kept when the power goes, and so are names until their folder is synced.
+ * The files of a simulated machine, with the faults of a real disk. When the power fails, bytes
+ * that were not synced are lost, partly written or complete. The same holds for names until their
+ * folder is synced.
  */
 
 import path from 'node:path';
@@ -10,14 +11,14 @@ import type { Kernel } from './kernel.ts';
 /** Files below this folder are simulated. */
 export const SIMULATED_ROOT = '/simulated';
 
-/** How long a call takes, at most, on a disk that is well. */
+/** The maximum duration of a call on a disk without faults. */
 const CALL_MS_MAX = 0.4;
-/** Bytes that a short read or write gets done. */
+/** The number of bytes that a short read or write transfers. */
 const SHORT_BYTES = 64;
 
 interface FileNode {
   bytes: Buffer;
-  /** As of the last sync. */
+  /** The bytes of the last sync. */
   synced: Buffer;
   modifiedMs: number;
   isDamaged?: true;
@@ -31,10 +32,10 @@ export class SimulatedFiles {
   readonly #kernel: Kernel;
   readonly #faults: DiskFaults;
   #folders = new Set([SIMULATED_ROOT]);
-  /** As of the last sync of their parents. */
+  /** The folders of the last sync of their parents. */
   #syncedFolders = new Set([SIMULATED_ROOT]);
   #names = new Map<string, FileNode>();
-  /** As of the last sync of their folders. */
+  /** The names of the last sync of their folders. */
   #syncedNames = new Map<string, FileNode>();
 
   constructor(kernel: Kernel, faults: DiskFaults) {
@@ -68,7 +69,7 @@ export class SimulatedFiles {
     return this.#faults.isFull ? 0 : 1 << 30;
   }
 
-  /** A file or undefined. */
+  /** Returns a file; returns undefined if there is no file with this name. */
   find(name: string): FileNode | undefined {
     return this.#names.get(name);
   }
@@ -100,7 +101,7 @@ export class SimulatedFiles {
     this.#names.delete(name);
   }
 
-  /** Returns how many bytes were written, which may be fewer. */
+  /** Writes bytes, and returns their number, which may be smaller than requested. */
   write(node: FileNode, bytes: Uint8Array, position: number): number {
     this.#kernel.enterWrite();
     if (this.#faults.isFull) throw systemError('ENOSPC', 'no space left on device');
@@ -114,7 +115,7 @@ export class SimulatedFiles {
     return count;
   }
 
-  /** Returns how many bytes were read, which may be fewer. */
+  /** Reads bytes, and returns their number, which may be smaller than requested. */
   read(node: FileNode, target: Uint8Array, position: number): number {
     if (this.#faults.failsReads()) throw systemError('EIO', 'i/o error, read');
     const rest = node.bytes.subarray(position, position + target.length);
@@ -139,14 +140,14 @@ export class SimulatedFiles {
     for (const name of this.#folders) if (isInside(name)) this.#syncedFolders.add(name);
   }
 
-  /** Resolves after as long as a call takes on this disk. */
+  /** Resolves after the duration of a call on this disk. */
   async delay(): Promise<void> {
     this.#kernel.requireRunning();
     const delayMs = this.#kernel.random.between(0, CALL_MS_MAX) + this.#faults.slowMs();
     await new Promise<void>((resolve) => this.#kernel.schedule(delayMs, resolve));
   }
 
-  /** What was not synced is lost, torn or kept, each as chance has it. */
+  /** Cuts the power. Data that was not synced is lost, partly written or complete, at random. */
   cutPower(): void {
     const { random } = this.#kernel;
     this.#cutFolders();
@@ -165,11 +166,11 @@ export class SimulatedFiles {
     this.#syncedNames = new Map(left);
   }
 
-  /** A folder that is lost takes those in it along. */
+  /** Cuts the power for folders. If a folder is lost, everything in it is lost. */
   #cutFolders(): void {
     const { random } = this.#kernel;
     const left = new Set([SIMULATED_ROOT]);
-    // In the order in which they were made: a parent comes before what is in it.
+    // The folders are in the order of their creation, so a parent comes before its content.
     for (const name of this.#folders) {
       const isKept = this.#syncedFolders.has(name) || random.chance(0.5);
       if (isKept && left.has(path.dirname(name))) left.add(name);
@@ -183,14 +184,17 @@ export class SimulatedFiles {
     if (bytes === synced || random.chance(0.3)) return bytes;
     if (random.chance(0.4)) return synced;
     if (random.chance(0.5)) return bytes.subarray(0, random.below(bytes.length + 1));
-    // The size was written, some of the bytes were not.
+    // The size was written, but some of the bytes were not.
     const torn = Buffer.from(bytes);
     const start = random.below(torn.length + 1);
     torn.fill(0, start, start + random.below(torn.length - start + 1));
     return torn;
   }
 
-  /** Flips a bit of a file whose name matches, or of the one with the last name; false if there is none. */
+  /**
+   * Flips a bit of a file whose name matches, or of the file with the last of these names; returns
+   * false if there is no such file.
+   */
   flipBit(pattern: RegExp, { isNewest = false } = {}): boolean {
     const { random } = this.#kernel;
     const nodes = [...this.#names].filter(
@@ -207,7 +211,7 @@ export class SimulatedFiles {
     return true;
   }
 
-  /** Whether there is a file with such a name that no bit of was flipped. */
+  /** True if a file with a matching name has no flipped bit. */
   hasIntact(pattern: RegExp): boolean {
     return [...this.#names].some(([name, node]) => pattern.test(name) && !node.isDamaged);
   }

@@ -1,4 +1,7 @@
-/** The database of keys on a simulated disk: a change is durable when it returns, or not there. */
+/**
+ * The database of keys on a simulated disk. A change is either durable when the call returns, or
+ * not made.
+ */
 
 import type {
   KeyChanges,
@@ -19,7 +22,7 @@ export class SimulatedKeyFile implements KeyTables {
   readonly #kernel: Kernel;
   readonly #faults: DiskFaults;
   #rows: Rows = { keys: new Map(), contents: undefined };
-  /** What a transaction under way has changed so far. */
+  /** The changes so far of a transaction that is under way. */
   #draft: Rows | undefined;
 
   constructor(kernel: Kernel, faults: DiskFaults) {
@@ -47,7 +50,7 @@ export class SimulatedKeyFile implements KeyTables {
     return [...this.#seen.keys].map(([id, value]) => ({ id, value })).sort(byId);
   }
 
-  /** Room for changes was reserved: they fit on a full disk. */
+  /** Throws nothing, because room for changes was reserved: they fit even on a full disk. */
   requireSpace(): void {}
 
   reserveSpace(): void {}
@@ -76,7 +79,9 @@ export class SimulatedKeyFile implements KeyTables {
     this.#kernel.requireRunning();
   }
 
-  /** Flips a bit of a stored key; its id, or undefined if there is none. */
+  /**
+   * Flips a bit of a stored key, and returns the key's id; returns undefined if there is no key.
+   */
   flipBit(): string | undefined {
     const { random } = this.#kernel;
     if (this.#rows.keys.size === 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * The embedded ledger's database on a simulated disk. It keeps LMDB's promises and no more: a commit is
- * whole or not there; after a power cut, those since the last flush are gone from some point on; a page
- * that cannot be read ends the process with a signal.
+ * The embedded ledger's database on a simulated disk. It gives the guarantees of LMDB and no
+ * others. A commit is complete or not there. After a power cut, all commits from some point after
+ * the last flush are lost. A page that cannot be read ends the process with a signal.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { SIMULATED_ROOT } from './simulated-files.ts';
 
 const COMMIT_MS_MAX = 2;
 const FLUSH_MS_MAX = 4;
-/** How often a follower looks for new blocks. */
+/** The interval at which a follower looks for new blocks. */
 const LOOK_MS = 5;
 
 interface Tables {
@@ -44,9 +44,9 @@ export class SimulatedLedgerFile {
   readonly #faults: DiskFaults;
   #visible = createTables();
   #flushed = createTables();
-  /** Commits since the last flush, in order. */
+  /** The commits since the last flush, in order. */
   #unflushed: Change[] = [];
-  /** Set once a writer has opened the ledger. */
+  /** True once a writer has opened the ledger. */
   isCreated = false;
 
   constructor(kernel: Kernel, faults: DiskFaults) {
@@ -64,7 +64,7 @@ export class SimulatedLedgerFile {
     return this.#visible;
   }
 
-  /** Throws if the disk is full; nothing is changed then. */
+  /** Makes a change; throws if the disk is full, without any change. */
   commit(change: Change): void {
     this.#kernel.enterWrite();
     if (this.#faults.isFull) {
@@ -80,7 +80,10 @@ export class SimulatedLedgerFile {
     this.#unflushed = [];
   }
 
-  /** The commits up to some point have reached the disk, the others have not. */
+  /**
+   * Cuts the power: the commits up to some point have reached the disk, and the later commits are
+   * lost.
+   */
   cutPower(): void {
     const kept = this.#kernel.random.below(this.#unflushed.length + 1);
     for (const change of this.#unflushed.slice(0, kept)) change(this.#flushed);
@@ -95,16 +98,18 @@ export class SimulatedLedgerFile {
   #pickHeight(): number | undefined {
     const heights = [...this.#flushed.blocks.keys()].sort((a, b) => a - b);
     if (heights.length === 0) return undefined;
-    // The last one often: no later block links to it.
+    // The last block is chosen often, because no later block links to it.
     return this.#kernel.random.chance(0.3) ? heights.at(-1) : this.#kernel.random.pick(heights);
   }
 
-  /** A stored block is gone; its height, or undefined if there is none. */
+  /** Loses a stored block, and returns its height; returns undefined if there is no block. */
   loseBlock(): number | undefined {
     return this.#lose(this.#pickHeight());
   }
 
-  /** The newest block that was flushed is gone. */
+  /**
+   * Loses the newest flushed block, and returns its height; returns undefined if there is no block.
+   */
   loseLastBlock(): number | undefined {
     const heights = [...this.#flushed.blocks.keys()];
     return this.#lose(heights.length === 0 ? undefined : Math.max(...heights));
@@ -116,7 +121,9 @@ export class SimulatedLedgerFile {
     return height;
   }
 
-  /** Flips a bit of a stored block; its height, or undefined if there is none. */
+  /**
+   * Flips a bit of a stored block, and returns its height; returns undefined if there is no block.
+   */
   flipBit(): number | undefined {
     const { random } = this.#kernel;
     const height = this.#pickHeight();
@@ -127,7 +134,7 @@ export class SimulatedLedgerFile {
     return height;
   }
 
-  /** A digit of a stored block is another one: its line is still one that can be read. */
+  /** Changes a digit of a stored block to another digit, so that its line can still be read. */
   changeDigit(): number | undefined {
     const { random } = this.#kernel;
     const height = this.#pickHeight();
@@ -165,7 +172,7 @@ class SimulatedLedgerStore implements LedgerStore {
 
   refresh(): void {}
 
-  /** As on a file system that does not tell of writes. */
+  /** Watches like a file system that has no notifications of writes. */
   watchWrites() {
     const wait = (signal: AbortSignal): Promise<void> =>
       sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
@@ -227,7 +234,7 @@ class SimulatedLedgerStore implements LedgerStore {
     this.#file.commit((tables) => {
       for (const each of changes) each(tables);
     });
-    // A transaction of this kind is synced when it returns.
+    // This kind of transaction is synced when it returns.
     this.#file.flush();
     return result;
   }

@@ -1,6 +1,6 @@
 /**
- * Steps on the database beneath the embedded ledger, which a simulated and a real one must take alike,
- * also when the process is killed between two of them.
+ * Steps on the database of the embedded ledger. A simulated and a real database must give the same
+ * results, even if the process is killed between two steps.
  */
 
 import type { LedgerStore } from '../../../src/ledger/embedded/ledger-store.ts';
@@ -33,14 +33,14 @@ export const STEPS: Readonly<Record<string, Step>> = {
   'an entry removed': (store) => store.transact((changes) => changes.removeMeta('base')),
 };
 
-/** Takes the first steps, and returns what the last of them resolved to. */
+/** Takes the first `count` steps, and returns the result of the last of these steps. */
 export async function takeSteps(store: LedgerStore, count: number): Promise<unknown> {
   let outcome: unknown;
   for (const step of Object.values(STEPS).slice(0, count)) outcome = await step(store);
   return typeof outcome === 'boolean' ? outcome : undefined;
 }
 
-/** Everything that can be read. */
+/** Returns everything that can be read from the store. */
 export function describeStore(store: LedgerStore): unknown {
   store.refresh();
   const blocks = [...store.readBlocks(0, 100, 100)];

@@ -1,4 +1,4 @@
-/** A process that takes steps on a ledger's database in a folder, and is killed by itself. */
+/** A process that takes steps on a ledger's database in a folder, and then kills itself. */
 
 import { openLmdbLedgerStore } from '../../../src/ledger/embedded/lmdb-ledger-store.ts';
 import { takeSteps } from './store-steps.ts';

@@ -1,4 +1,7 @@
-/** Node's file functions for the files of a simulated machine; other files are the real ones. */
+/**
+ * Replaces Node's file functions for the files of a simulated machine. Other files are the real
+ * files.
+ */
 
 import fs from 'node:fs';
 import promises from 'node:fs/promises';
@@ -6,7 +9,7 @@ import { SIMULATED_ROOT, type SimulatedFiles } from './simulated-files.ts';
 
 type FileNode = ReturnType<SimulatedFiles['require']>;
 
-/** What the code uses of a file handle. */
+/** The methods of a file handle that the code uses. */
 class SimulatedHandle {
   readonly #files: SimulatedFiles;
   readonly #node: FileNode;
@@ -97,7 +100,7 @@ async function writeWhole(
   if (flush) files.sync(node);
 }
 
-/** What the code uses of a file as a blob: its bytes as a stream. */
+/** Returns the part of a blob that the code uses: the bytes of a file as a stream. */
 async function openBlob(files: SimulatedFiles, name: string) {
   await files.delay();
   const { bytes } = files.require(name);
@@ -118,12 +121,18 @@ function describe(files: SimulatedFiles, name: string) {
   };
 }
 
-/** `find` gives the simulated files; undefined while no simulation runs. */
+/**
+ * Replaces Node's file functions. `find` returns the simulated files; it returns undefined while no
+ * simulation runs.
+ */
 export function replaceFileFunctions(find: () => SimulatedFiles | undefined): void {
   const filesOf = (name: unknown) =>
     typeof name === 'string' && name.startsWith(SIMULATED_ROOT) ? find() : undefined;
 
-  /** Calls the simulated function for simulated files, the real one for others. */
+  /**
+   * Replaces a function by a function that calls the simulated function for simulated files, and
+   * the real function for other files.
+   */
   const replace = <M extends object>(
     module: M,
     name: keyof M,

@@ -1,6 +1,7 @@
 /**
- * Puts a kernel beneath the code that runs in this process: clocks, timers, random bytes, process ids
- * and, below one folder, files. The code is the one that ships; it notices nothing.
+ * Replaces the system of the code that runs in this process by a kernel: clocks, timers, random
+ * bytes, process ids and, below one folder, files. The code is the same as in the product, and does
+ * not notice the replacement.
  */
 
 import crypto from 'node:crypto';
@@ -15,21 +16,21 @@ import { replaceFileFunctions } from './virtual-files.ts';
 
 export interface SimulatedSystem {
   readonly kernel: Kernel;
-  /** The files of the machine that the current process runs on. */
+  /** The files of the machine on which the current process runs. */
   readonly files: SimulatedFiles;
-  /** Opens a connection to a server on the simulated network; absent if there is none. */
+  /** Opens a connection to a server on the simulated network; absent if there is no network. */
   connect?(port: number, host: string, connected: () => void): unknown;
 }
 
 let running: SimulatedSystem | undefined;
 
-/** The system under the code that runs now. */
+/** Returns the system of the code that runs now. */
 function systemNow(): SimulatedSystem {
   if (running === undefined) throw new Error('no simulation is running');
   return running;
 }
 
-/** Runs the work on a simulated system. One at a time. */
+/** Runs the work on a simulated system. Calls must not overlap. */
 export async function onSystem<T>(system: SimulatedSystem, work: () => Promise<T>): Promise<T> {
   install();
   running = system;
@@ -63,12 +64,12 @@ function replaceClocks(): void {
     construct: (target, values, newTarget) =>
       Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget),
   });
-  // Not affected by a clock that is set.
+  // The monotonic clock does not change when the machine's clock is set.
   const steady = () => (running === undefined ? realNow() : running.kernel.nowMs);
   Object.defineProperty(performance, 'now', { value: steady });
 }
 
-/** What setTimeout and setInterval return. */
+/** The result of setTimeout and setInterval. */
 class Timer {
   cancel: () => void = () => undefined;
 
@@ -133,7 +134,7 @@ function pickTimers() {
   return { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
 }
 
-/** As node:timers/promises does it: an aborted wait rejects with an AbortError. */
+/** Sleeps like node:timers/promises: an aborted wait rejects with an AbortError. */
 function sleepOn(
   kernel: Kernel,
   delayMs: number,
@@ -176,7 +177,7 @@ function replaceRandom(): void {
   Object.defineProperty(globalThis.crypto, 'getRandomValues', { value: fillDrawn });
 }
 
-/** Hosts, ids and start times of processes, as the system tells them. */
+/** Replaces the hosts, ids and start times of processes that the system reports. */
 function replaceProcess(): void {
   const { pid, kill } = process;
   const { hostname } = os;

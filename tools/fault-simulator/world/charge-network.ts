@@ -1,4 +1,4 @@
-/** How workers tell each other what they have charged: messages that may be late or lost. */
+/** The channel by which workers exchange their charges: messages that may be late or lost. */
 
 import type { ChargeChannel } from '../../../src/access/budget-sharing.ts';
 import type { Budgets, Charge } from '../../../src/access/budgets.ts';
@@ -17,16 +17,16 @@ interface Member {
 export class ChargeNetwork {
   readonly #kernel: Kernel;
   #members: Member[] = [];
-  /** Messages are lost, or come late and out of order. */
+  /** True while messages are lost, or arrive late and out of order. */
   isFaulty = false;
-  /** Whether it ever was, or a worker that knew charges ended. */
+  /** True if the network was ever faulty, or if the last worker that knew the charges has ended. */
   hasForgotten = false;
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
   }
 
-  /** A worker that starts is told what each key has spent, as by a supervisor. */
+  /** Adds a worker that starts. It gets what each key has spent, as a supervisor would send it. */
   join(process: SimulatedProcess, budgets: Budgets): ChargeChannel {
     this.#members = this.#members.filter((each) => !each.process.isEnded);
     const [other] = this.#members;

@@ -1,4 +1,4 @@
-/** A client of a worker: asks at random, and holds every reply against the truth. */
+/** A client of a worker. It asks random questions, and compares every reply with the truth. */
 
 import { AnswerFailure } from '../../../src/http/answering/answer-failure.ts';
 import { Cancellation } from '../../../src/http/answering/cancellation.ts';
@@ -14,7 +14,10 @@ import { ASKED_USERS, type TrueBlock, type Truth } from './truth.ts';
 import { MAX_AGE_MS, type Worker } from './worker.ts';
 
 const DEXES = ['', 'xyz'];
-/** A revoked key gets no answer this long after it was revoked, and a new one gets some. */
+/**
+ * This long after its revocation, a key gets no answers; this long after its creation, a new key
+ * gets answers.
+ */
 const KEY_CHANGE_MS = 100;
 const UNKNOWN_SECRET = 'nobody-has-this-secret';
 
@@ -30,7 +33,7 @@ interface Asked {
   readonly question: Question;
   readonly key: KnownSecret | undefined;
   readonly minHeight: number;
-  /** The tag that was sent, and the answer that it stood for. */
+  /** The tag that was sent, and the answer to which the tag belongs. */
   readonly known: KnownAnswer | undefined;
 }
 
@@ -57,7 +60,7 @@ export class Client {
     this.#send(this.#drawQuestion(), key, { isPoll: random.chance(0.5), minHeight });
   }
 
-  /** Asks everything with a key that works; all must be answered. */
+  /** Asks all questions with a valid key. All questions must be answered. */
   askAll(key: KnownSecret): void {
     for (const question of allQuestions()) {
       this.#send(question, key, { isPoll: false, minHeight: 0, mustAnswer: true });
@@ -94,7 +97,7 @@ export class Client {
       if (reply instanceof Promise) void reply.then((late) => this.#judge(asked, late, mustAnswer));
       else this.#judge(asked, reply, mustAnswer);
     } catch (error) {
-      // A process that was killed meanwhile ends here.
+      // A process that was killed in the meantime ends here.
       if (!(error instanceof AnswerFailure)) throw error;
       this.#parts.judge.violate(
         `no answer: ${nameOf(question)}, ${(error.cause as Error).message}`,
@@ -119,7 +122,7 @@ export class Client {
     const { nowMs, current } = machine.kernel;
     const isTaken = reply.status !== 401;
     const isRevoked = key === undefined || key.revokedMs !== undefined;
-    // A process that was paused learns of a change only once it goes on.
+    // A process that was paused notices a change only after the pause.
     const changedMs = Math.max(key?.revokedMs ?? key?.createdMs ?? 0, current.resumedMs);
     const sinceMs = nowMs - changedMs;
     if (key?.isUncertain === true || sinceMs < KEY_CHANGE_MS) return;
@@ -154,7 +157,10 @@ export class Client {
     if (!isRight) judge.violate(`304 at ${reply.height}, but ${nameOf(question)} has changed`);
   }
 
-  /** The block that the reply says it is of; undefined if there is none, which is a violation. */
+  /**
+   * Returns the block that the reply names; returns undefined if there is no such block, which is a
+   * violation.
+   */
   #judgePosition({ height, time }: Reply, minHeight: number): TrueBlock | undefined {
     const { judge, worker, machine } = this.#parts;
     const block = judge.possible(height).find((possible) => possible.time === time);
@@ -168,7 +174,10 @@ export class Client {
     return block;
   }
 
-  /** After a run, an answer is refused only if the ledger does not hold it, or the budget is spent. */
+  /**
+   * Judges a refusal. After a run, an answer may be refused only if the ledger does not have the
+   * data, or if the budget is spent.
+   */
   #judgeRefusal({ question }: Asked, { status, refusal }: Reply): void {
     const { judge, truth, worker } = this.#parts;
     const height = worker.live.state?.height ?? 0;
@@ -180,7 +189,10 @@ export class Client {
     judge.violate(`not answered after all: ${status} ${refusal?.message}`);
   }
 
-  /** The service calls itself well only if its newest block is young and the newest there is. */
+  /**
+   * The service may report that it is healthy only if its newest block is recent and is the newest
+   * block of the ledger.
+   */
   async judgeHealth({ mustBeWell = false } = {}): Promise<void> {
     const { machine, judge, worker } = this.#parts;
     const acknowledged = judge.acknowledgedHeight;
@@ -194,7 +206,7 @@ export class Client {
       judge.violate(`well at ${health.height}, but ${acknowledged} was acknowledged before`);
     }
     const ageMs = Math.abs(machine.kernel.clockMs - health.time);
-    // The check itself takes a moment.
+    // The check itself takes some time.
     if (ageMs > MAX_AGE_MS + 1_000) judge.violate(`called fresh at an age of ${ageMs} ms`);
   }
 }

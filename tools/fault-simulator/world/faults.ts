@@ -1,4 +1,4 @@
-/** The faults of a run, drawn from its seed: what goes wrong, when, and for how long. */
+/** The faults of a run, drawn from its seed: the kind, the time and the duration of each fault. */
 
 import type { Random } from '../../../src/simulator/random.ts';
 
@@ -22,7 +22,7 @@ export const FAULT_KINDS = [
   'lose a block',
 ] as const;
 
-/** What a disk does to what it holds, beside what it does in every run. */
+/** Kinds of damage that a disk does to its data, in addition to the faults of every run. */
 export const DISK_FAULT_KINDS = [
   'change a digit of a block',
   'lose the last block in a power cut',
@@ -32,9 +32,9 @@ export const DISK_FAULT_KINDS = [
 
 type FaultKind = (typeof FAULT_KINDS)[number] | (typeof DISK_FAULT_KINDS)[number];
 
-/** Faults that a ledger does not recover from by itself: they must be noticed. */
+/** Faults from which a ledger does not recover by itself. They must be noticed. */
 const LASTING: readonly FaultKind[] = ['damage a block', 'lose a block'];
-/** One run in so many has a fault that lasts. */
+/** The share of runs with a fault that lasts. */
 const LASTING_SHARE = 0.1;
 const FAULTS_MAX = 7;
 
@@ -44,7 +44,7 @@ export interface Fault {
   readonly forMs: number;
 }
 
-/** Faults between two times, in order. */
+/** Draws faults between two times, in order. */
 export function drawFaults(random: Random, fromMs: number, toMs: number): Fault[] {
   const hasLasting = random.chance(LASTING_SHARE);
   const kinds = FAULT_KINDS.filter((kind) => hasLasting || !LASTING.includes(kind));
@@ -56,10 +56,13 @@ export function drawFaults(random: Random, fromMs: number, toMs: number): Fault[
   })).sort((a, b) => a.atMs - b.atMs);
 }
 
-/** What a process that starts reads again. */
+/** Restarts of a process, which then reads the disk again. */
 const RESTARTS: readonly FaultKind[] = ['kill a worker', 'kill the writer', 'cut the power'];
 
-/** A few faults of the disk, each with a restart soon after it, which has to notice. */
+/**
+ * Draws a few faults of the disk. Each fault is followed by a restart, after which it must be
+ * noticed.
+ */
 export function drawDiskFaults(random: Random, fromMs: number, toMs: number): Fault[] {
   const faults: Fault[] = [];
   const count = 1 + random.below(3);

@@ -1,4 +1,4 @@
-/** Holds what a run did against what it promised. Keeps the first violation. */
+/** Compares the events of a run with the guarantees, and stores the first violation. */
 
 import type { Kernel } from '../system/kernel.ts';
 import type { TrueBlock, Truth } from './truth.ts';
@@ -8,7 +8,7 @@ export class Judge {
   readonly #truth: Truth;
   readonly #acknowledged = new Map<number, TrueBlock>();
   #violation: string | undefined;
-  /** What happened, by kind, for the report. */
+  /** The number of events by kind, for the report. */
   readonly counts = new Map<string, number>();
 
   constructor(kernel: Kernel, truth: Truth) {
@@ -29,7 +29,7 @@ export class Judge {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
-  /** A writer has said that the block is durable. */
+  /** Called when a writer has acknowledged a block as durable. */
   acknowledge(block: TrueBlock): void {
     this.#kernel.trace(`acknowledged ${block.height} ${block.hash.toString('hex')}`);
     this.count('blocks acknowledged');
@@ -44,13 +44,13 @@ export class Judge {
     return Math.max(0, ...this.#acknowledged.keys());
   }
 
-  /** The blocks that an answer at a height may come from. */
+  /** Returns the blocks from which an answer at a height may come. */
   possible(height: number): readonly TrueBlock[] {
     const acknowledged = this.#acknowledged.get(height);
     return acknowledged === undefined ? this.#truth.at(height) : [acknowledged];
   }
 
-  /** Every acknowledged block after the base is in the ledger, unchanged. */
+  /** Checks that every acknowledged block after the base is in the ledger, unchanged. */
   checkStored(records: ReadonlyMap<number, Buffer>, baseHeight: number, damaged: number): void {
     for (const [height, { hash, line }] of this.#acknowledged) {
       if (height <= baseHeight || height === damaged) continue;

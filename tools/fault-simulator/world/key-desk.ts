@@ -1,10 +1,10 @@
-/** Creates and revokes keys as an operator would, and knows which secrets may open the service. */
+/** Creates and revokes keys like an operator, and knows which secrets should be accepted. */
 
 import { EmbeddedKeyStore } from '../../../src/access/embedded/embedded-keys.ts';
 import { SIMULATED_ROOT } from '../system/simulated-files.ts';
 import type { Machine } from './machine.ts';
 
-/** A key whose budget no run can spend, and one that every run does. */
+/** A budget that no run can spend, and a budget that every run spends. */
 const AMPLE = { weight: 1_000_000_000, periodMs: 60_000 };
 const SCARCE = { weight: 40, periodMs: 4_000 };
 
@@ -13,9 +13,12 @@ export interface KnownSecret {
   readonly secret: string;
   readonly budget: typeof AMPLE;
   readonly createdMs: number;
-  /** When it was certainly revoked; undefined if it was not. */
+  /** The time after which the key was certainly revoked; undefined if it was not revoked. */
   revokedMs: number | undefined;
-  /** Its record was damaged, or nobody knows whether a change of it took effect. */
+  /**
+   * True if the key's record was damaged, or if it is not known whether a change of the key took
+   * effect.
+   */
   isUncertain: boolean;
 }
 
@@ -27,7 +30,7 @@ export class KeyDesk {
     this.#machine = machine;
   }
 
-  /** In the current process, which may be killed before it is done. */
+  /** Creates a key in the current process, which may be killed before the key is created. */
   create(): void {
     const { kernel, keys } = this.#machine;
     const budget = kernel.random.chance(0.8) ? AMPLE : SCARCE;
@@ -47,7 +50,7 @@ export class KeyDesk {
     key.isUncertain = false;
   }
 
-  /** A random change by a process of its own, which a crash may interrupt. */
+  /** Makes a random change in a separate process, which a crash may interrupt. */
   changeSomething(): void {
     const { kernel } = this.#machine;
     const live = this.secrets.filter(({ revokedMs }) => revokedMs === undefined);

@@ -1,4 +1,4 @@
-/** A simulated machine: a disk with a ledger, snapshots and keys, and what can be wrong with it. */
+/** A simulated machine: a disk with a ledger, snapshots and keys, and the faults of the disk. */
 
 import { DiskFaults } from '../system/disk-faults.ts';
 import type { Kernel } from '../system/kernel.ts';
@@ -21,7 +21,9 @@ export class Machine {
     this.keys = new SimulatedKeyFile(kernel, this.faults);
   }
 
-  /** What is not on the disk is gone. All processes end as well: their owner sees to that. */
+  /**
+   * Cuts the power: data that is not on the disk is lost. The caller must also end all processes.
+   */
   cutPower(): void {
     this.files.cutPower();
     this.ledger.cutPower();

@@ -1,7 +1,7 @@
 /**
- * The naive model that a run is held against: every block that was ever made, and for each of them the
- * answers of the twin, which shares no code with what is tested. Blocks form a tree: one that was lost
- * before it was acknowledged may be followed by another at its height.
+ * The naive model with which a run is compared: every block that was ever made, and for each block
+ * the answers of the naive twin, which shares no code with the tested program. The blocks form a
+ * tree: if a block was lost before it was acknowledged, another block may have its height.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { foldBlock } from '../../naive-twin/naive-fold.ts';
 import { createNaiveState, type NaiveState } from '../../naive-twin/naive-state.ts';
 import { FIRST_BLOCK, randomBlock, USERS } from '../../naive-twin/random-events.ts';
 
-/** Drawn once for all runs; each run picks from them. */
+/** The lists of events, drawn once for all runs. Each run picks from them. */
 const EVENT_LISTS = fc.sample(randomBlock, { seed: 1, numRuns: 3000 }).map(({ events }) => events);
 const PICKS_MAX = 10;
 const HASH_BYTES = 32;
@@ -49,17 +49,17 @@ export class Truth {
     this.#mayBePartial = random.chance(0.2);
   }
 
-  /** The block with a hash; undefined if none was ever made. */
+  /** Returns the block with a hash; returns undefined if no such block was ever made. */
   find(hash: Buffer): TrueBlock | undefined {
     return this.#byHash.get(hash.toString('hex'));
   }
 
-  /** All blocks that were ever made for a height. */
+  /** Returns all blocks that were ever made for a height. */
   at(height: number): readonly TrueBlock[] {
     return this.#byHeight.get(height) ?? [];
   }
 
-  /** Makes a block that follows another. */
+  /** Makes a block that follows another block. */
   makeBlock(previous: TrueBlock, timeMs: number): TrueBlock {
     const time = Math.max(previous.time, timeMs);
     const height = previous.height + 1;
@@ -73,7 +73,7 @@ export class Truth {
     return this.#add(previous, { height, time, events: [] });
   }
 
-  /** A line that no ledger may accept after the block. */
+  /** Returns a line that no ledger may accept after the block. */
   makeRefusedLine(previous: TrueBlock): Buffer {
     const { height, time } = previous;
     return Buffer.from(JSON.stringify({ height: height + 2, time, events: [] }));
@@ -97,7 +97,10 @@ export class Truth {
     return added;
   }
 
-  /** The text of the answer; undefined if it must be refused, since the ledger does not hold it. */
+  /**
+   * Returns the text of the answer; returns undefined if the question must be refused because the
+   * ledger lacks the data.
+   */
   answer(block: TrueBlock, question: Question): string | undefined {
     const answers = this.#answers.get(block) ?? new Map<string, string | undefined>();
     this.#answers.set(block, answers);

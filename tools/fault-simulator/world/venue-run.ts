@@ -1,6 +1,6 @@
 /**
- * One seeded run: a venue's ledger in a folder, its writer and two workers, clients who ask all the
- * while, and faults. Afterwards everything must come back by itself.
+ * One seeded run: a venue's ledger in a folder, its writer and two workers, clients that ask all
+ * the time, and faults. After the faults, everything must recover by itself.
  */
 
 import { EmbeddedLedger } from '../../../src/ledger/embedded/embedded-ledger.ts';
@@ -32,7 +32,7 @@ const HEALTH_MS = 200;
 const WARNINGS_SHOWN = 12;
 const SNAPSHOT = /\.snapshot$/;
 
-/** What is wrong with the disk for the time of a fault. */
+/** The fault of the disk during a fault of the run. */
 const DISK_FLAGS: Readonly<Partial<Record<Fault['kind'], DiskFlag>>> = {
   'fill the disk': 'isFull',
   'run out of inodes': 'hasNoInodes',
@@ -61,9 +61,12 @@ export class VenueRun {
   #writer: SimulatedProcess | undefined;
   readonly #workers = new Map<SimulatedProcess, RunningWorker>();
   readonly #slots: (SimulatedProcess | undefined)[] = [];
-  /** The height of the block that was damaged or lost; 0 if none was. */
+  /** The height of the block that was damaged or lost; 0 if no block was. */
   #damaged = 0;
-  /** A pruned ledger starts from a snapshot: if all are damaged, it is lost, and must say so. */
+  /**
+   * True if all snapshots may be damaged. A pruned ledger starts from a snapshot, so it is then
+   * lost, and must report that.
+   */
   #mayLackSnapshots = false;
   #isBeyondRepair = false;
 
@@ -132,14 +135,14 @@ export class VenueRun {
 
   #warn(message: string): void {
     if (this.#kernel.current.isEnded) return;
-    // Its first line: a stack may differ.
+    // Only the first line is traced, because a stack may differ between runs.
     this.#kernel.trace(`warn ${message.split('\n', 1)}`);
     this.#warnings.push(
       `${this.#kernel.nowMs.toFixed(1)} ${this.#kernel.current.name}: ${message}`,
     );
   }
 
-  /** As an init system does: a process that has ended is started again. */
+  /** Starts an ended process again after a pause, as an init system does. */
   #restartLater(start: () => void): void {
     this.#kernel.schedule(RESTART_MS, start, this.#kernel.world);
   }
@@ -201,7 +204,10 @@ export class VenueRun {
     });
   }
 
-  /** A ledger that nothing has damaged must never be called broken. */
+  /**
+   * Notes that a ledger was reported as broken, which is a violation if nothing has damaged the
+   * ledger.
+   */
   #noteBroken(error: Error): void {
     this.#warn(`broken: ${describe(error)}`);
     if (this.#kernel.current.isEnded) return;
@@ -302,7 +308,10 @@ export class VenueRun {
     }
   }
 
-  /** As long as one snapshot is left, blocks that it needs must be left as well. */
+  /**
+   * Notes the loss of a snapshot. As long as one snapshot is intact, the blocks after it must also
+   * exist.
+   */
   #noteSnapshotLost(): void {
     const isLast = !this.#machine.files.hasIntact(SNAPSHOT);
     this.#mayLackSnapshots ||= isLast && this.#terms.retention !== undefined;
@@ -321,7 +330,7 @@ export class VenueRun {
     this.#kernel.schedule(forMs, () => this.#kernel.resume(process), this.#kernel.world);
   }
 
-  /** Of the machine: all its processes see it. */
+  /** Sets the clock of the machine. All its processes see the change. */
   #setClock(errorMs: number): void {
     this.#kernel.clockErrorMs = errorMs;
   }
@@ -396,7 +405,7 @@ export class VenueRun {
     }
   }
 
-  /** Workers may overdraw a budget together, each by no more than the whole of it. */
+  /** Judges the budgets. Workers may together exceed a budget, each by at most the whole budget. */
   #judgeBudgets(): void {
     for (const { id, budget, createdMs } of this.#desk.secrets) {
       const answers = this.#judge.counts.get(`answers for ${id}`) ?? 0;

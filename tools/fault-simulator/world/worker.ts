@@ -1,4 +1,7 @@
-/** A process that answers: the replica, the keys, the budgets and the one way to answer. */
+/**
+ * A process that answers questions, with the replica, the keys, the budgets and the code of all
+ * answers.
+ */
 
 import pino from 'pino';
 import { Admission } from '../../../src/access/admission.ts';
@@ -26,7 +29,7 @@ export interface WorkerParts {
   readonly network: ChargeNetwork;
   readonly refusesStale: boolean;
   warn(message: string): void;
-  /** The ledger cannot be followed any more. */
+  /** Called when the ledger can no longer be followed. */
   broken(error: Error): void;
 }
 

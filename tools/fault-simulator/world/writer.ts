@@ -32,7 +32,9 @@ export interface WriterParts {
   warn(message: string): void;
 }
 
-/** Writes until the feed ends, which is at a line that the ledger refuses, or something fails. */
+/**
+ * Writes until the feed ends or an error occurs. The feed ends at a line that the ledger refuses.
+ */
 export async function runWriter(parts: WriterParts): Promise<void> {
   const { machine, terms, warn } = parts;
   const ledger = new EmbeddedLedgerWriter(machine.ledger.open());
@@ -76,7 +78,7 @@ async function writeTo(ledger: LedgerWriter, parts: WriterParts): Promise<void> 
 class BlockSource {
   readonly #parts: WriterParts;
   #last: TrueBlock;
-  /** Sent and not acknowledged yet. */
+  /** The blocks that were sent and are not acknowledged yet. */
   readonly #sent: TrueBlock[] = [];
 
   constructor(parts: WriterParts, head: TrueBlock) {
