@@ -1,5 +1,5 @@
 /**
- * `npm run test:kills`: kills at random moments of every kind of process, and a report.
+ * `npm run test:kills`: kills every kind of process at random moments, and prints a report.
  *
  *   node build/tools/kill-runner/command.js [--kills N] [--seed TEXT]
  */

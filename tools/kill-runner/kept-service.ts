@@ -1,4 +1,7 @@
-/** `perpinfo serve` with workers, started again on its port whenever its first process was killed. */
+/**
+ * `perpinfo serve` with workers. It is started again on the same port whenever its first process is
+ * killed.
+ */
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,7 +12,10 @@ import { start } from '../harness/program.ts';
 import { type Answer, Client, RunningService, until } from '../harness/running.ts';
 
 const RUN_MS_MAX = 7_200_000;
-/** Workers notice at once that their supervisor is gone; the machine may be busy. */
+/**
+ * The maximum time until workers end without their supervisor. They notice its end at once, but the
+ * machine may be busy.
+ */
 const OUTLIVE_MS_MAX = 30_000;
 
 const ANSWER_MS_MAX = 20_000;
@@ -35,9 +41,9 @@ export class KeptService {
     this.port = port;
   }
 
-  /** Resolves once every worker listens. */
+  /** Starts the service; resolves when every worker listens. */
   static async start(options: KeptServiceOptions): Promise<KeptService> {
-    // One that the system picked would be another after every restart.
+    // A port that the system chooses would change at every restart.
     const service = new KeptService(options, await findFreePort());
     service.#running = service.#run();
     await until(`${options.name} to listen`, () => service.hasAllWorkers, START_MS_MAX);
@@ -52,7 +58,7 @@ export class KeptService {
     return this.#service?.program.child.pid;
   }
 
-  /** Also those that do not listen yet. */
+  /** The ids of all workers, including those that do not listen yet. */
   get workerPids(): number[] {
     const pid = this.supervisorPid;
     try {
@@ -70,7 +76,7 @@ export class KeptService {
     return this.#listeningPids.length >= this.#options.workers;
   }
 
-  /** One request on a connection of its own; undefined where nobody answers it. */
+  /** Sends one request on a new connection; returns undefined if no process answers it. */
   async ask(secret: string, question: unknown): Promise<Answer | undefined> {
     const client = new Client(this.port);
     try {
@@ -102,7 +108,7 @@ export class KeptService {
     }
   }
 
-  /** No worker outlives its supervisor. */
+  /** Waits until the workers have ended, because no worker may outlive its supervisor. */
   async #untilGone(pids: readonly number[]): Promise<void> {
     const deadlineMs = performance.now() + OUTLIVE_MS_MAX;
     await until('the workers to end', () => {
@@ -131,7 +137,10 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Not so of one that has ended and that nobody has waited for. */
+/**
+ * True if the process runs. A process that has ended, but whose end no process has waited for, does
+ * not run.
+ */
 function isRunning(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');

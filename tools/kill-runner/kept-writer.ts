@@ -1,4 +1,4 @@
-/** `perpinfo append` with a feed that goes on, started again whenever it was killed. */
+/** `perpinfo append` with an endless feed. It is started again whenever it is killed. */
 
 import { formatAddress } from '../../src/exact/address.ts';
 import { openEmbeddedLedger } from '../../src/ledger/embedded/embedded-ledger.ts';
@@ -10,7 +10,7 @@ import { until } from '../harness/running.ts';
 
 const RUN_MS_MAX = 7_200_000;
 const START_MS_MAX = 300_000;
-/** Frequent, so that kills come during a snapshot. */
+/** Snapshots are frequent, so that some kills happen during a snapshot. */
 const FLAGS = ['--snapshot-every', '20', '--snapshot-keep', '3'];
 
 export interface KeptWriterOptions {
@@ -23,11 +23,11 @@ export interface KeptWriterOptions {
 export class KeptWriter {
   readonly #options: KeptWriterOptions;
   readonly #simulator: Simulator;
-  /** Every block that was ever made, and what its hash has to be. */
+  /** Every block that was ever made. `#points` has the hashes that the blocks must have. */
   readonly lines: string[] = [];
   readonly #points: ChainPoint[] = [CHAIN_START];
   #program: Program | undefined;
-  /** The height that the running program was started at. */
+  /** The height at which the running program was started. */
   #startHeight = 0;
   #acknowledged = 0;
   #isStopping = false;
@@ -39,7 +39,7 @@ export class KeptWriter {
     this.#simulator = createSimulator({ seed, accounts });
   }
 
-  /** Resolves once the exchange is set up and durable. */
+  /** Starts the writer; resolves when the exchange is set up and its blocks are durable. */
   static async start(options: KeptWriterOptions): Promise<KeptWriter> {
     const writer = new KeptWriter(options);
     do writer.makeBlock();
@@ -59,7 +59,7 @@ export class KeptWriter {
     return Math.max(this.#acknowledged, this.#program?.acknowledged ?? 0);
   }
 
-  /** Whether the running program has acknowledged something. */
+  /** True if the running program has acknowledged a block. */
   get isHealthy(): boolean {
     return (this.#program?.acknowledged ?? 0) > this.#startHeight;
   }
@@ -71,7 +71,7 @@ export class KeptWriter {
     );
   }
 
-  /** The block's hash, as it has to be in the ledger. */
+  /** Returns the hash that the block must have in the ledger. */
   hashAt(height: number): Buffer | undefined {
     return this.#points[height]?.hash;
   }
@@ -100,7 +100,10 @@ export class KeptWriter {
     await this.#readHeight();
   }
 
-  /** As a feed does after a crash: it continues where the ledger ends, and looks at what is there. */
+  /**
+   * Reads the height of the ledger and checks its blocks, as a feed does after a crash: the feed
+   * continues where the ledger ends.
+   */
   async #readHeight(): Promise<number> {
     const { data, noteViolation } = this.#options;
     if (this.#acknowledged === 0) return 0;

@@ -1,4 +1,4 @@
-/** Those who ask and listen while processes are killed, and what they were told. */
+/** The clients that ask and listen while processes are killed, and the answers that they got. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,15 +11,15 @@ import { openSocket, type PushedState } from '../harness/push-client.ts';
 import { WatchedClient } from '../harness/watched-client.ts';
 
 const ASK_MS = 40;
-/** Of so many answers and pushed states, one is compared. */
+/** One of this many answers, and one of this many pushed states, is compared. */
 const KEPT_OF_ANSWERS = 8;
 const KEPT_OF_STATES = 8;
 const PUSH_SUBSCRIPTIONS = 6;
 const PUSH_AGAIN_MS = 50;
-/** While a service starts, it may say that it is not ready. */
+/** The status of a service that is starting and not ready. */
 const NOT_READY = 503;
 
-/** What was said at a height. */
+/** An answer or a pushed state at a height. */
 export interface Sample {
   readonly question: Readonly<Record<string, unknown>>;
   readonly height: number;
@@ -40,7 +40,7 @@ export class KillLoad {
   answers = 0;
   refusals = 0;
   states = 0;
-  /** Requests and push connections that a kill has cut. */
+  /** The number of requests and push connections that a kill has interrupted. */
   lost = 0;
   #isOver = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -94,7 +94,7 @@ export class KillLoad {
     }
   }
 
-  /** One push connection, until it is cut. */
+  /** Opens one push connection, and listens until the connection is cut. */
   #listen(): Promise<void> {
     const { port, secret, users, random } = this.#options;
     const socket = openSocket({ port, key: secret });
@@ -132,7 +132,10 @@ export class KillLoad {
   }
 }
 
-/** Replays the blocks from the first, and holds what was said against it; returns what is wrong. */
+/**
+ * Replays the blocks from the first block, and compares the answers with the replayed state;
+ * returns the differences.
+ */
 export function compareWithReplay(lines: readonly string[], samples: readonly Sample[]): string[] {
   const wrong: string[] = [];
   const sorted = [...samples].sort((a, b) => a.height - b.height);

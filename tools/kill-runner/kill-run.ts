@@ -1,7 +1,8 @@
 /**
  * A whole deployment under load, whose processes are killed at random: a writer, a service with two
- * workers, and a service that follows a stub exchange. What an init system would restart is restarted,
- * the rest comes back by itself. Nothing acknowledged may be lost, and nothing said may be wrong.
+ * workers, and a service that follows a stub exchange. Processes that an init system would restart
+ * are restarted, and the others must recover by themselves. No acknowledged block may be lost, and
+ * no answer may be wrong.
  */
 
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,12 +22,15 @@ import { KeptWriter } from './kept-writer.ts';
 import { compareWithReplay, KillLoad, type Sample } from './kill-load.ts';
 
 type Kind = 'writer' | 'supervisor' | 'worker' | 'follower' | "follower's worker";
-/** Each as often as it stands here: more processes have to start again after some than after others. */
+/**
+ * The victims of kills. Each is as frequent as in this list, because more processes must start
+ * again after some kills than after others.
+ */
 const VICTIMS: readonly Kind[] = [
   ...(['writer', 'writer', 'writer', 'worker', 'worker', 'worker'] as const),
   ...(['supervisor', 'follower', 'follower', "follower's worker"] as const),
 ];
-/** A busy machine starts processes slowly. */
+/** The maximum time of a wait. It is long, because a busy machine starts processes slowly. */
 const PATIENCE_MS = 300_000;
 
 const BLOCK_MS = 100;
@@ -34,14 +38,14 @@ const CLIENTS = 4;
 const PUSH_CLIENTS = 3;
 const FOLLOWER_CLIENTS = 2;
 const FOLLOWER_ASK_MS = 50;
-/** Between two kills, where the second waits until everything is well. */
+/** The maximum pause between two kills, if the second kill waits until everything has recovered. */
 const CALM_MS_MAX = 800;
-/** The share of kills that come while something is still coming back, and how soon. */
+/** The share of kills that happen during a recovery, and the maximum pause before such a kill. */
 const HASTY_SHARE = 0.5;
 const HASTY_MS_MAX = 400;
 const EXCHANGE = { limit: 0, accounts: 25, intervalMs: 500 };
 const FOLLOW_FLAGS = ['--follow-sweep', '3000', '--follow-budget', '0'];
-/** What a follower may say while it comes back. */
+/** The statuses that a follower may answer with while it recovers. */
 const NOT_YET: readonly number[] = [502, 503];
 const QUERIES = 10;
 const VIOLATIONS_MAX = 20;
@@ -54,17 +58,20 @@ export interface KillRunOptions {
 
 export interface KillReport {
   readonly killsByKind: Readonly<Record<Kind, number>>;
-  /** Kills while something was still coming back. */
+  /** The number of kills during a recovery. */
   readonly hasty: number;
   readonly acknowledged: number;
   readonly answers: number;
   readonly states: number;
-  /** Answers and states that were compared with a replay. */
+  /** The number of answers and states that were compared with a replay. */
   readonly compared: number;
-  /** Some of them also with `query --at`. */
+  /** The number of answers that were also compared with the output of `query --at`. */
   readonly queried: number;
   readonly followerAnswers: number;
-  /** Heads of the follower's ledger that were seen, all of which are still there. */
+  /**
+   * The number of heads of the follower's ledger that were seen. All of them are still in the
+   * ledger.
+   */
   readonly heads: number;
   readonly refusals: number;
   readonly lost: number;
@@ -78,7 +85,7 @@ export class KillRun {
   readonly #parts: KillParts;
   readonly #violations: string[];
   readonly #told: FollowerAnswer[] = [];
-  /** Hashes of the follower's blocks, by height, as they were seen. */
+  /** The hashes of the follower's blocks by height, as a reader saw them. */
   readonly #heads = new Map<number, Buffer>();
   readonly #killsByKind: Record<Kind, number> = {
     ...{ writer: 0, supervisor: 0, worker: 0, follower: 0, "follower's worker": 0 },
@@ -154,7 +161,7 @@ export class KillRun {
     }
   }
 
-  /** What a reader of the follower's ledger has seen must never be gone. */
+  /** Watches the follower's ledger: a block that a reader has seen must never disappear. */
   async #watchHeads(): Promise<void> {
     const ledger = await openEmbeddedLedger(this.#parts.followed);
     while (!this.#isOver) {
@@ -193,7 +200,7 @@ export class KillRun {
     }
   }
 
-  /** Kills a random process; one that is just gone is left, and another is drawn. */
+  /** Kills a random process. If the chosen process has just ended, another process is chosen. */
   async #killOne(): Promise<void> {
     for (;;) {
       const kind = this.#random.pick(VICTIMS);
@@ -215,7 +222,7 @@ export class KillRun {
     return workerPids.length === 0 ? undefined : this.#random.pick(workerPids);
   }
 
-  /** Everything runs, appends and answers, from no earlier than what is acknowledged. */
+  /** Waits until all processes run, append and answer, at the acknowledged height or above. */
   async #untilWell(): Promise<void> {
     const { writer, service, secret, follower, followerSecret } = this.#parts;
     const { acknowledged } = writer;
@@ -244,7 +251,10 @@ export class KillRun {
     };
   }
 
-  /** Every block is there with its hash, in both ledgers, and both verify. */
+  /**
+   * Checks that every block is in its ledger with the right hash, and that `verify` accepts both
+   * ledgers.
+   */
   async #checkLedgers(): Promise<void> {
     const { data, followed, writer } = this.#parts;
     for (const folder of [data, followed]) {
@@ -290,7 +300,7 @@ export class KillRun {
     return some.length;
   }
 
-  /** Processes that still run on the folder, and sockets in it. */
+  /** Returns the processes that still run on the folder, and the sockets that are left in it. */
   #listLeftovers(): string[] {
     const processes = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -303,7 +313,9 @@ export class KillRun {
   }
 }
 
-/** Asks until it is answered well; an error says what the last answer was. */
+/**
+ * Asks until an answer is good. If no answer is good in time, the error contains the last answer.
+ */
 async function untilAnswered(
   service: KeptService,
   secret: string,
@@ -327,11 +339,11 @@ function readCommand(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
-    return ''; // It has just ended.
+    return ''; // The process has just ended.
   }
 }
 
-/** False if there is no such process any more. */
+/** Kills a process; returns false if it no longer exists. */
 function killAtOnce(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');

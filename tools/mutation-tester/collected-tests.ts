@@ -1,6 +1,6 @@
 /**
- * Stands in for `node:test`: collects tests instead of running them, so that each can be run alone, as
- * often as there are mutants that it reaches.
+ * Replaces `node:test`: collects tests instead of running them, so that each test can be run alone,
+ * once for each mutant that it reaches.
  */
 
 type Work = (context: Context) => unknown;
@@ -35,7 +35,7 @@ async function runWork(work: Work): Promise<void> {
 let collected: { name: string; run: () => Promise<void> }[] = [];
 let preparations: (() => unknown)[] = [];
 
-/** The tests of what was imported since the last call, ready to run. */
+/** Returns the tests of the files that were imported since the last call, ready to run. */
 export async function takeCollected(): Promise<typeof collected> {
   const taken = collected;
   for (const prepare of preparations) await prepare();

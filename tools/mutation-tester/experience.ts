@@ -1,14 +1,14 @@
 /**
- * In which order to try tests: by the time that each has taken for a mutant that it has noticed. A test
- * that notices many mutants of a file comes early, however long it takes without one; a quick test that
- * never notices any comes late.
+ * Decides in which order tests are tried: by the time that each test takes for each mutant that it
+ * notices. A test that notices many mutants of a file comes early, however long it takes without a
+ * mutant. A quick test that never notices a mutant comes late.
  */
 
 import type { Tried } from './trial.ts';
 
 /**
- * What is assumed of a test that was never tried: half a mutant noticed, in at most this time. Random
- * tests take long, but fail soon.
+ * The assumption about a test that was never tried: it notices half a mutant, in at most this time.
+ * Random tests take long, but fail early.
  */
 const ASSUMED_KILLS = 0.5;
 const ASSUMED_MS_MAX = 30;
@@ -21,7 +21,7 @@ interface Record {
 export class Experience {
   readonly #records = new Map<string, Record>();
 
-  /** Adds what has come of trying the tests, in this order, against a mutant of the file. */
+  /** Adds the results of the tests that were tried, in this order, against a mutant of the file. */
   add(
     file: string,
     names: readonly string[],
@@ -31,7 +31,7 @@ export class Experience {
     if (verdict.outcome !== 'survived') this.#find(file, names[ms.length - 1]).kills++;
   }
 
-  /** The most promising first. */
+  /** Sorts the tests by their promise, with the most promising test first. */
   sort<T>(
     file: string,
     tests: readonly T[],

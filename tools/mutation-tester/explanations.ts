@@ -10,7 +10,10 @@ const TEXT_LENGTH_MAX = 90;
 
 interface Explanation {
   readonly reason: string;
-  /** By file and function, as in "exact/decimal.ts formatUnits": kinds of changes, separated by semicolons. */
+  /**
+   * Kinds of changes, separated by semicolons, by file and function, such as "exact/decimal.ts
+   * formatUnits".
+   */
   readonly mutants: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The mutants of a compiled file: small changes to its code, each of which some test should notice. All
- * of them are compiled into one file, each behind a switch, so that trying one costs no build; see
- * switch-forms.ts. A loop counts its turns, so that an endless one ends; see switches.ts.
+ * The mutants of a compiled file: small changes to its code, each of which some test should notice.
+ * All mutants are compiled into one file, each behind a switch, so that no build is necessary to
+ * try a mutant (switch-forms.ts). Loops count their turns, so that an endless loop ends
+ * (switches.ts).
  */
 
 import { type ESTree, parseSync } from 'vite';
@@ -13,11 +14,11 @@ import {
   switchStatement,
 } from './switch-forms.ts';
 
-/** A change, and the place in the compiled file that it replaces. */
+/** A change, and its place in the compiled file. */
 export interface Change {
   /**
-   * The function, the kind of the change, and a number if the function has several of the kind. The name
-   * stays the same when lines move and when a message is reworded.
+   * The function, the kind of the change, and a number if the function has several changes of this
+   * kind. The name stays the same when lines move or a message is reworded.
    */
   readonly name: string;
   readonly start: number;
@@ -33,13 +34,13 @@ interface FileWithMutants {
 
 type Node = ESTree.Node;
 
-/** Where a node stands in its parent. */
+/** The position of a node in its parent. */
 interface Place {
-  /** The function, method or constant of the file that the node is in. */
+  /** The function, method or constant of the file that contains the node. */
   readonly owner: string;
   readonly parent: Node;
   readonly key: string;
-  /** Before the last link of an optional chain: parentheses here would cut the chain. */
+  /** True before the last link of an optional chain, where parentheses would cut the chain. */
   readonly isInChain: boolean;
 }
 
@@ -97,10 +98,10 @@ const METHODS: Readonly<Record<string, string>> = {
   endsWith: 'startsWith',
 };
 
-/** Methods that can be left out: what they are called on has the same type. */
+/** Methods that can be left out, because their object has the same type as their result. */
 const OMITTED = new Set(['filter', 'sort', 'toSorted', 'slice', 'subarray', 'reverse', 'padStart']);
 
-/** Statements that can be left out, and what they are called. */
+/** Statements that can be left out, and their names in reports. */
 const REMOVABLE: Readonly<Record<string, string>> = {
   ExpressionStatement: 'statement',
   ReturnStatement: 'return',
@@ -109,7 +110,7 @@ const REMOVABLE: Readonly<Record<string, string>> = {
   ContinueStatement: 'continue',
 };
 
-/** What a mutant does to its node, in a few words, and the text that it puts there. */
+/** A short description of the change, and the text that replaces the node. */
 type Mutation = readonly [kind: string, text: string];
 
 export function findMutants(code: string, firstId: number, form: SwitchForm): FileWithMutants {
@@ -126,7 +127,7 @@ export function findMutants(code: string, firstId: number, form: SwitchForm): Fi
     return count === 1 ? name : `${name} #${count}`;
   }
 
-  /** The original code of a node, with the switches of everything inside it. */
+  /** Returns the original code of a node, with the switches of everything inside it. */
   function renderInside(node: Node, isInChain: boolean, owner: string): string {
     let rendered = '';
     let end = node.start;
@@ -168,7 +169,10 @@ export function findMutants(code: string, firstId: number, form: SwitchForm): Fi
   return { code: renderInside(program, false, ''), changes };
 }
 
-/** What is declared in the file itself, or a member of a class there, is an owner of what is in it. */
+/**
+ * Returns the owner of the nodes inside a node. Declarations of the file, and members of its
+ * classes, are owners.
+ */
 function findOwner(node: Node, owner: string, text: TextOf): string {
   if (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') {
     return owner.includes('.') ? owner : `${owner}.${text(node.key)}`;
@@ -178,20 +182,20 @@ function findOwner(node: Node, owner: string, text: TextOf): string {
   return text(node.id);
 }
 
-/** Whether a mutant of the node can be computed beside it. */
+/** True if the value of the mutant can be computed in addition to the original value. */
 function isComparable(node: Node, place: Place, mutated: string): boolean {
   if (isCondition(place) && (mutated === 'false' || mutated === 'true')) return true;
-  // Another literal is always another value.
+  // Another literal always has another value.
   return (
     node.type !== 'Literal' && isPure(node, (each) => listChildren(each).map(([, child]) => child))
   );
 }
 
-/** The nodes below a node, in the order of the text. */
+/** Returns the children of a node, in the order of the text. */
 function listChildren(node: Node): [key: string, child: Node][] {
   const children: [string, Node][] = [];
   for (const [key, value] of Object.entries(node)) {
-    // Of a shorthand property, key and value are the same text.
+    // In a shorthand property, key and value are the same text.
     if (key === 'key' && 'shorthand' in node && node.shorthand) continue;
     const items: unknown[] = Array.isArray(value) ? value : [value];
     for (const item of items) if (isNode(item)) children.push([key, item]);
@@ -203,10 +207,13 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 }
 
-/** Properties that hold prose for people. */
+/** Properties whose value is text for people. */
 const PROSE = ['summary', 'description'];
 
-/** Names, addresses of modules, directives and prose: nothing in them is code that runs. */
+/**
+ * True for names, addresses of modules, directives and text for people, because they contain no
+ * code that runs.
+ */
 function isFixed(node: Node, { parent, key }: Place): boolean {
   if (parent.type === 'Property' && key === 'value' && parent.key.type === 'Identifier') {
     if (PROSE.includes(parent.key.name)) return node.type !== 'Identifier';
@@ -222,14 +229,14 @@ type TextOf = (node: Node) => string;
 function* listMutated(node: Node, place: Place, text: TextOf): Iterable<Mutation> {
   if (isCondition(place) && !isConstant(node)) {
     yield ['condition false', 'false'];
-    // A loop without an end says little.
+    // A mutant with an endless loop shows little about the tests.
     if (!isLoop(place.parent)) yield ['condition true', 'true'];
   }
   if (isArrowBody(node, place)) yield ['result undefined', 'undefined'];
   yield* listOwn(node, place, text);
 }
 
-/** Loops that may have no end. */
+/** True for loops that may be endless. */
 function isLoop(node: Node): boolean {
   return ['WhileStatement', 'DoWhileStatement', 'ForStatement'].includes(node.type);
 }
@@ -334,7 +341,7 @@ function* listOfLiteral(node: Literal): Iterable<Mutation> {
   else if (typeof value === 'string') yield ['empty text', "''"];
 }
 
-/** The chain without one of its question marks. */
+/** Yields the chain without one of its question marks, for each of them. */
 function* listWithoutOptional(chain: Node, text: TextOf): Iterable<Mutation> {
   const code = text(chain);
   for (const link of listLinks(chain)) {

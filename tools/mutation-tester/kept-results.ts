@@ -1,7 +1,8 @@
 /**
- * What has come of each mutant, kept in a file, one line each, so that a run that was ended goes on where
- * it stopped. A line counts as long as the file of the test that has noticed the mutant is the same, with
- * all that it imports, the mutant's file among them; for a survivor, as long as all tests are.
+ * The results of mutants, stored in a file with one line each, so that an interrupted run can
+ * continue. A line is valid as long as the test file that noticed the mutant and all files that it
+ * imports, including the mutant's file, are unchanged. The line of a survivor is valid as long as
+ * all tests are unchanged.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,17 +16,23 @@ type KeptMutant = Pick<Mutant, 'file' | 'start' | 'mutated'>;
 interface Line {
   readonly mutant: string;
   readonly verdict: Verdict;
-  /** Of everything that the verdict rests on. */
+  /** The hash of all files on which the verdict depends. */
   readonly hash: string;
 }
 
 export class KeptResults {
   readonly #file: string;
-  /** By file of tests. Computed at once: the build may change while mutants are tried. */
+  /**
+   * The hashes by test file. They are computed at the start, because the build may change during
+   * the run.
+   */
   readonly #hashes: ReadonlyMap<string, string>;
   readonly #verdicts = new Map<string, Verdict>();
 
-  /** `testFolder` is that of the build; `tests` are below it. */
+  /**
+   * `testFolder` is the folder test/ of the build. The paths in `tests` are relative to this
+   * folder.
+   */
   constructor(file: string, testFolder: string, tests: readonly string[]) {
     this.#file = file;
     this.#hashes = new Map(tests.map((test) => [test, hashImported(path.join(testFolder, test))]));
@@ -56,7 +63,7 @@ function nameOf({ file, start, mutated }: KeptMutant): string {
   return `${file} ${start} ${mutated}`;
 }
 
-/** The hash of a compiled file and of all files that it imports. */
+/** Returns the hash of a compiled file and of all files that it imports. */
 function hashImported(file: string): string {
   const files = new Map<string, string>();
   const add = (each: string): void => {

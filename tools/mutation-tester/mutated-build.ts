@@ -20,26 +20,26 @@ import type { SwitchForm } from './switch-forms.ts';
 export const FOLDERS = ['exact', 'events', 'state', 'info'] as const;
 
 export interface Mutant extends Change {
-  /** Of its switch, from 1 on. */
+  /** The id of its switch, from 1 on. */
   readonly id: number;
-  /** Below src/. */
+  /** The path relative to src/. */
   readonly file: string;
-  /** In the source, from 1 on. */
+  /** The line number in the source, from 1 on. */
   readonly line: number;
-  /** The whole line of the source, without the spaces around it. */
+  /** The whole line of the source, trimmed. */
   readonly lineText: string;
 }
 
 export interface MutatedBuild {
-  /** As the build's test/. */
+  /** The folder that corresponds to test/ of the build. */
   readonly testFolder: string;
   readonly mutants: readonly Mutant[];
-  /** The compiled files of the core, below the build's src/. */
+  /** The compiled files of the core, relative to src/ of the build. */
   readonly sources: readonly string[];
   remove(): void;
 }
 
-/** Only the files in `chosen` have switches. */
+/** Creates a copy of the build. Only the files in `chosen` have switches. */
 export function createMutatedBuild(form: SwitchForm, chosen: ReadonlySet<string>): MutatedBuild {
   const folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-mutants-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -75,7 +75,7 @@ function replaceNodeTest(testFolder: string): void {
   }
 }
 
-/** All mutants of the core, without a copy of the build. */
+/** Returns all mutants of the core, without a copy of the build. */
 export function listMutants(): Mutant[] {
   const files = readFiles(path.join(PROJECT, 'build/src'), () => 'none');
   return [...files].flatMap(({ mutants }) => mutants);
@@ -87,7 +87,7 @@ interface MutatedFile {
   readonly mutants: readonly Mutant[];
 }
 
-/** Writes the mutants into the compiled files of the core. */
+/** Writes the mutants into the compiled files of the core, and returns them. */
 function mutateSources(sourceFolder: string, formOf: FormOf): Mutant[] {
   const switches = path.resolve(sourceFolder, '../tools/mutation-tester/switches.js');
   return [...readFiles(sourceFolder, formOf)].flatMap(({ compiled, code, mutants }) => {
@@ -118,7 +118,7 @@ function* readFiles(sourceFolder: string, formOf: FormOf): Iterable<MutatedFile>
   }
 }
 
-/** The sources of the core, below src/. */
+/** Returns the sources of the core, relative to src/. */
 export function listSources(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(path.join(PROJECT, 'src', folder), { recursive: true, encoding: 'utf8' })
@@ -132,7 +132,7 @@ function compiledName(file: string): string {
   return file.replace(/ts$/, 'js');
 }
 
-/** From a place in compiled code to the line of its source. */
+/** Returns a function that converts a position in compiled code to a line of its source. */
 function createLineFinder(compiled: string, code: string): (offset: number) => number {
   const map = new SourceMap(JSON.parse(readFileSync(`${compiled}.map`, 'utf8')));
   return (offset) => {

@@ -1,23 +1,25 @@
-/** The options of the command: which mutants are tried, and how. */
+/** The options of the command: which mutants are tried, and how they are tried. */
 
 import { parseArgs } from 'node:util';
 import { FOLDERS, listSources } from './mutated-build.ts';
 
 export interface Options {
   readonly folders: readonly string[];
-  /** Below src/; undefined for all files of the folders. */
+  /** The files to mutate, relative to src/; undefined for all files of the folders. */
   readonly files: readonly string[] | undefined;
-  /** Files of tests below test/, without .test.ts; undefined for all. */
+  /**
+   * The test files to run, relative to test/ and without .test.ts; undefined for all test files.
+   */
   readonly tests: readonly string[] | undefined;
-  /** How many random mutants; undefined for all. */
+  /** The number of random mutants to try; undefined for all mutants. */
   readonly sample: number | undefined;
   readonly seed: string;
   readonly jobs: number;
-  /** Only the most promising tests are run, for a first look. */
+  /** True if only the most promising tests are run, for a first overview. */
   readonly isQuick: boolean;
-  /** Mutants with an explanation are not tried. */
+  /** True if mutants with an explanation are not tried. */
   readonly isTrusting: boolean;
-  /** The file that keeps what has come of each mutant; undefined for none. */
+  /** The file that stores the result of each mutant; undefined for no file. */
   readonly results: string | undefined;
 }
 
@@ -33,7 +35,7 @@ export const USAGE = `npm run test:mutations -- [option ...]
   --trust-explained do not try mutants that have an explanation
   --results FILE    keep what has come of each mutant, and go on from there`;
 
-/** Throws an error that says which option is wrong. */
+/** Reads the options; throws an error that says which option is wrong. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

@@ -1,4 +1,4 @@
-/** What the command says about mutants: each survivor at once, and the scores at the end. */
+/** Prints the results about mutants: each survivor at once, and the scores at the end. */
 
 import path from 'node:path';
 import { describeChange, type ExplainedMutant } from './explanations.ts';
@@ -8,7 +8,7 @@ import type { Verdict } from './trial.ts';
 export interface Result {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
-  /** Why it may survive. */
+  /** The reason why the mutant may survive. */
   readonly reason?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export function showProgress(done: number, all: number): void {
   else if (done % 100 === 0) process.stderr.write(`${done} of ${all} mutants\n`);
 }
 
-/** A row for each file or each folder, and one for all. */
+/** Prints a row for each file or each folder, and a row for all of them. */
 export function sayScores(results: readonly Result[], isByFile: boolean): void {
   const partOf = ({ mutant }: Result) => (isByFile ? mutant.file : path.dirname(mutant.file));
   const parts = isByFile ? [...new Set(results.map(partOf))] : FOLDERS;

@@ -1,7 +1,7 @@
 /**
- * Mutation testing of the core: changes its code in thousands of small ways, one at a time, and runs the
- * tests that reach the change. A mutant that no test notices is a survivor: it wants a test, simpler
- * code, or a reason in equivalent.json. See options.ts for the options.
+ * Mutation testing of the core: changes its code in thousands of small ways, one at a time, and
+ * runs the tests that reach the change. A mutant that no test notices is a survivor: it needs a
+ * test, simpler code, or a reason in equivalent.json. See options.ts for the options.
  */
 
 import { readdirSync } from 'node:fs';
@@ -25,13 +25,13 @@ import {
 import type { Verdict } from './trial.ts';
 import { noteTests, Trials } from './trials.ts';
 
-/** Suites that need nothing but the core, and files like them of other suites. */
+/** The suites that need only the core, and similar files of other suites. */
 const SUITES = ['cases', 'exact', 'events', 'state', 'info', 'twin'];
 const FURTHER_FILES = ['docs/api.test.js', 'replica/digest.test.js'];
-/** What a first look takes at most for a mutant. */
+/** The maximum time for a mutant in a first overview. */
 const QUICK_MS_MAX = 2000;
 
-/** The random tests try the same cases against every mutant, and in every run. */
+/** With a fixed seed, the random tests try the same cases against every mutant and in every run. */
 process.env['PERPTEST_SEED'] ??= '1';
 
 const options = readOptionsOrExit();
@@ -60,7 +60,7 @@ function listTestFiles(): string[] {
   return [...inSuites, ...FURTHER_FILES];
 }
 
-/** Those that the options name, or all. */
+/** Returns the test files that the options name, or all test files. */
 function chooseTestFiles(): string[] {
   const files = listTestFiles();
   const wanted = options.tests?.map((name) => `${name}.test.js`);
@@ -73,7 +73,7 @@ function isChosen(file: string): boolean {
   return options.files?.includes(file) ?? options.folders.includes(path.dirname(file));
 }
 
-/** A random sample, in the order of the code. */
+/** Returns a random sample of the mutants, in the order of the code. */
 function takeSample(mutants: readonly Mutant[], size: number): readonly Mutant[] {
   const random = new Random(options.seed);
   const left = [...mutants];
@@ -88,7 +88,10 @@ function explain(mutant: Mutant): string | undefined {
   return explanations.find((each) => isExplainedBy(each, mutant))?.reason;
 }
 
-/** What is known of a mutant without a trial. */
+/**
+ * Returns the result of a mutant that is known without a trial; returns undefined if a trial is
+ * necessary.
+ */
 function recall(mutant: Mutant): Result | undefined {
   const reason = explain(mutant);
   if (options.isTrusting && reason !== undefined) {
@@ -104,13 +107,13 @@ function judge(mutant: Mutant, verdict: Verdict): Result {
 }
 
 function keep({ mutant, verdict }: Result): void {
-  // What is left out might have noticed it.
+  // The tests that were left out might have noticed the mutant.
   const isFirstLook = options.isQuick || options.tests !== undefined;
   if (isFirstLook && verdict.outcome === 'survived') return;
   kept?.add(mutant, verdict);
 }
 
-/** Tries mutants on all tests, after a run without mutants. */
+/** Tries mutants with all tests, after a run without mutants. */
 async function tryAll(mutants: readonly Mutant[]): Promise<Result[]> {
   if (mutants.length === 0) return [];
   const files = chooseTestFiles();
@@ -138,7 +141,9 @@ async function tryAll(mutants: readonly Mutant[]): Promise<Result[]> {
   return results;
 }
 
-/** Explanations of mutants that were tried and did not survive, or that are no longer there. */
+/**
+ * Returns the explanations of mutants that were tried and did not survive, or that no longer exist.
+ */
 function listNeedless(results: readonly Result[]): readonly ExplainedMutant[] {
   if (options.sample !== undefined) return [];
   const survivors = results.filter(hasSurvived);
@@ -147,7 +152,7 @@ function listNeedless(results: readonly Result[]): readonly ExplainedMutant[] {
     .filter((each) => !survivors.some(({ mutant }) => isExplainedBy(each, mutant)));
 }
 
-/** Files that are named are tried in that order. */
+/** Returns the mutants to try. If the options name files, the files are tried in that order. */
 function listChosen(): Mutant[] {
   const all = listMutants().filter(({ file }) => isChosen(file));
   return options.files?.flatMap((file) => all.filter((mutant) => mutant.file === file)) ?? all;

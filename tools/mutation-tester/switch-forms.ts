@@ -1,15 +1,16 @@
 /**
- * How the switches of a node are written. In the code that is tried, a switch costs little:
+ * How the switches of a node are written. In the form "trying", a switch costs little time:
  *
  *     a < b    becomes    (active.id===1?((a) <= (b)):a < b)
  *
- * In the code that is noted, it tells whether the mutant would have made a difference where it stands.
- * Mutants that have a value of their own without any effect are computed beside the original:
+ * The form "noting" reports whether the mutant would make a difference at this place. If the value
+ * of a mutant can be computed without an effect, it is computed in addition to the original value:
  *
  *     a < b    becomes    (enter(1),compare((a < b),1,()=>((a) <= (b))))
  *
- * All others are reached as soon as their code is. One that was entered and never compared is reached
- * too: what it replaces has thrown. Files whose mutants are not tried have no switches: tests are quicker.
+ * Every other mutant counts as reached when its code is reached. A mutant that was entered but
+ * never compared also counts as reached, because the original code has thrown an error. Files whose
+ * mutants are not tried have no switches, so that tests are faster.
  */
 
 import type { ESTree } from 'vite';
@@ -22,11 +23,14 @@ type Node = ESTree.Node;
 export interface MutatedExpression {
   readonly id: number;
   readonly text: string;
-  /** It can be computed beside the original: this has no effect, and may throw. */
+  /**
+   * True if its value can be computed in addition to the original value: this has no effect, but
+   * may throw.
+   */
   readonly isPure: boolean;
 }
 
-/** An expression with the switches of its mutants; `inside` is the original. */
+/** Returns an expression with the switches of its mutants; `inside` is the original expression. */
 export function switchExpression(
   form: SwitchForm,
   inside: string,
@@ -52,7 +56,7 @@ function compareWith(value: string, id: number, text: string, isCondition: boole
   return `compareTruth((${value}),${id},()=>(${text}))`;
 }
 
-/** A statement that can be removed. */
+/** Returns a statement with a switch that removes it. */
 export function switchStatement(form: SwitchForm, inside: string, id: number): string {
   if (form === 'none') return inside;
   if (form === 'noting') return `{reach(${id});${inside}}`;
@@ -73,7 +77,10 @@ const PURE_TYPES = new Set([
 ]);
 const PURE_UNARY = ['-', '+', '!', '~', 'typeof'];
 
-/** Whether an expression can be computed once more without an effect: it calls nothing but Math. */
+/**
+ * True if an expression can be computed again without an effect, because it calls only functions of
+ * Math.
+ */
 export function isPure(node: Node, childrenOf: (node: Node) => readonly Node[]): boolean {
   if (node.type === 'UnaryExpression' && !PURE_UNARY.includes(node.operator)) return false;
   const isKnown =

@@ -1,6 +1,6 @@
 /**
- * A thread that runs tests against mutants. A file is loaded once, so a trial costs what its tests cost.
- * A mutant of code that runs while modules load is tried in a thread of its own.
+ * A thread that runs tests against mutants. A file is loaded only once, so a trial takes only the
+ * time of its tests. A mutant of code that runs while modules load is tried in a separate thread.
  */
 
 import path from 'node:path';
@@ -24,18 +24,24 @@ import type {
   Verdict,
 } from './trial.ts';
 
-/** A failure is enough: what the smallest failing case is does not matter here. */
+/** Ends a random test at its first failure, because the smallest failing case is not needed. */
 fc.configureGlobal({ endOnFailure: true });
 
 const { testFolder } = workerData as { testFolder: string };
-/** Turns of loops for each test of a thread in which the mutant is switched on while modules load. */
+/**
+ * The maximum number of loop turns for each test of a thread in which the mutant is on while
+ * modules load.
+ */
 const LOADED_TURNS_MAX = 20_000_000;
-/** A test that takes longer is not run again after it has failed: a new thread costs less. */
+/**
+ * A test that takes longer than this is not run again after a failure, because a new thread takes
+ * less time.
+ */
 const CHECKED_MS_MAX = 500;
 
 type Test = Awaited<ReturnType<typeof takeCollected>>[number];
 
-/** The tests of the files that are loaded. */
+/** The tests of the loaded files, by file. */
 const loaded = new Map<string, readonly Test[]>();
 
 async function load(file: string): Promise<readonly Test[]> {
@@ -93,7 +99,10 @@ async function note({ sources, files, mutantCount }: NoteTask): Promise<Noted> {
   return { kind: 'noted', loads, tests };
 }
 
-/** A test that depends on others, or leaves something to them, would kill mutants that it does not notice. */
+/**
+ * Measures the time of each test, in reverse order. A test that depends on other tests, or that
+ * changes something for them, would kill mutants that it does not notice.
+ */
 async function time({ files, tests }: TimeTask): Promise<Timed> {
   for (const file of files) await load(file);
   const times: Timed['times'][number][] = [];
@@ -106,7 +115,7 @@ async function time({ files, tests }: TimeTask): Promise<Timed> {
   return { kind: 'timed', times: times.reverse() };
 }
 
-/** Undefined if the test passes. */
+/** Runs a test against a mutant; returns undefined if the test passes. */
 async function tryTest(
   mutant: number,
   test: Test,
@@ -121,7 +130,8 @@ async function tryTest(
 async function tryMutant({ mutant, tests }: TryTask): Promise<Tried> {
   const ms: number[] = [];
   for (const chosen of tests) {
-    // The mutant may have changed what the modules keep, and is not to change what a file prepares.
+    // No mutant is on while a file is loaded, because the mutant must not change what the file
+    // prepares.
     activate(0);
     const test = await find(chosen);
     const start = performance.now();

@@ -1,16 +1,16 @@
-/** What is asked of the threads that try mutants, and what they reply. */
+/** The tasks of the threads that try mutants, and the replies of the threads. */
 
-/** What runs while the modules of the core, or those of a test file, are loaded. */
+/** The code that runs while the modules of the core, or of a test file, are loaded. */
 export interface NotedLoad {
-  /** Undefined for the core itself. */
+  /** The test file; undefined for the core itself. */
   readonly file: string | undefined;
-  /** By id: 1 where the mutant makes a difference. */
+  /** By mutant id: 1 if the mutant makes a difference. */
   readonly reached: Uint8Array;
 }
 
-/** A test, by its place in its file. */
+/** A test, identified by its place in its file. */
 export interface TestPlace {
-  /** Below the build's test/. */
+  /** The path relative to test/ of the build. */
   readonly file: string;
   readonly index: number;
 }
@@ -18,16 +18,19 @@ export interface TestPlace {
 export interface NotedTest extends TestPlace {
   readonly name: string;
   readonly hasPassed: boolean;
-  /** Turns of loops in the core, in a run without a mutant. */
+  /** The number of loop turns in the core, in a run without a mutant. */
   readonly turns: number;
-  /** By id: 1 where the mutant makes a difference, whether the test notices it or not. */
+  /** By mutant id: 1 if the mutant makes a difference, whether the test notices it or not. */
   readonly reached: Uint8Array;
 }
 
 export interface Verdict {
-  /** Endless: more turns of loops than the test could need; a killed mutant as well. */
+  /**
+   * "endless": the loops took more turns than the test could need. This also counts as a killed
+   * mutant.
+   */
   readonly outcome: 'killed' | 'endless' | 'survived';
-  /** The test that has noticed it; only its file, if that could not even be loaded. */
+  /** The test that noticed the mutant; only its file if the file could not be loaded. */
   readonly killer?: { readonly file: string; readonly name?: string };
 }
 
@@ -39,7 +42,7 @@ export interface NoteTask {
   readonly mutantCount: number;
 }
 
-/** Runs every test once more, without a mutant and from the last to the first, to see how long it takes. */
+/** Runs every test again without a mutant, from the last test to the first, to measure its time. */
 export interface TimeTask {
   readonly kind: 'time';
   readonly files: readonly string[];
@@ -55,7 +58,10 @@ export interface TryTask {
 
 export interface ChosenTest extends TestPlace {
   readonly turnsMax: number;
-  /** How long it takes without a mutant: a long one is not run again to see whether it still passes. */
+  /**
+   * The time of the test without a mutant. A long test is not run again to check that it still
+   * passes.
+   */
   readonly ms: number;
 }
 
@@ -64,7 +70,7 @@ export interface LoadTask {
   readonly kind: 'load';
   readonly mutant: number;
   readonly files: readonly string[];
-  /** Names of tests that are left out. */
+  /** The names of tests that are left out. */
   readonly leftOut: readonly string[];
 }
 
@@ -78,15 +84,15 @@ export interface Noted {
 
 export interface Timed {
   readonly kind: 'timed';
-  /** Of each test. */
+  /** The result of each test. */
   readonly times: readonly { readonly hasPassed: boolean; readonly ms: number }[];
 }
 
 export interface Tried {
   readonly kind: 'tried';
   readonly verdict: Verdict;
-  /** The time that each test, or each file, has taken, as far as they were tried. */
+  /** The time of each test, or of each file, that was tried. */
   readonly ms: readonly number[];
-  /** Whether the thread can try further mutants. */
+  /** True if the thread can try other mutants. */
   readonly isUnharmed: boolean;
 }

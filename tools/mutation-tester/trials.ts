@@ -1,4 +1,4 @@
-/** Tries mutants in threads: which tests, in which order, and what comes of it. */
+/** Tries mutants in threads: chooses the tests and their order, and collects the results. */
 
 import { once } from 'node:events';
 import path from 'node:path';
@@ -7,16 +7,24 @@ import { Experience } from './experience.ts';
 import type { Mutant, MutatedBuild } from './mutated-build.ts';
 import type { Noted, NotedTest, Task, Timed, Tried, Verdict } from './trial.ts';
 
-/** For loops that take turns outside the core. */
+/** The maximum time of a trial, for endless loops outside of the core. */
 const TRIAL_MS_MAX = 600_000;
-/** A test with a mutant may take this much longer than without. */
+/**
+ * The turns that a test with a mutant may take: the turns without a mutant times the factor, plus
+ * the constant.
+ */
 const TURNS_FACTOR = 4;
 const TURNS_MORE = 1_000_000;
 
-/** Nearly every test may depend on what is computed while modules load: those that take longer are not tried. */
+/**
+ * Nearly every test may depend on values that are computed while modules load. For these mutants,
+ * tests that take longer than this are not tried.
+ */
 const LOADED_TEST_MS_MAX = 300;
 
-/** Test files that take long and are about few files: they are tried against these alone. */
+/**
+ * Test files that take long and test few files. They are tried only against mutants of these files.
+ */
 const TRIED_AGAINST: Readonly<Record<string, readonly string[]>> = {
   'exact/decimal.test.js': ['exact/decimal.ts'],
   'events/block-pieces.test.js': ['events/block-pieces.ts', 'events/event.ts'],
@@ -32,18 +40,18 @@ function isFor(testFile: string, file: string): boolean {
   return TRIED_AGAINST[testFile]?.includes(file) ?? true;
 }
 
-/** A thread that is replaced when it hangs or when a mutant has harmed it. */
+/** A thread that is replaced if it hangs or if a mutant has damaged it. */
 class Thread {
   readonly #testFolder: string;
   #worker: Worker | undefined;
-  /** Whether another mutant was tried in it. */
+  /** True if another mutant was already tried in this thread. */
   isUsed = false;
 
   constructor(testFolder: string) {
     this.#testFolder = testFolder;
   }
 
-  /** Undefined if the thread dies or takes too long. */
+  /** Performs a task; resolves with undefined if the thread ends or takes too long. */
   async perform(task: Task): Promise<Noted | Timed | Tried | undefined> {
     const file = path.join(this.#testFolder, '../tools/mutation-tester/trial-worker.js');
     this.#worker ??= new Worker(file, {
@@ -66,7 +74,7 @@ class Thread {
   }
 }
 
-/** What is known of the tests before any mutant is tried. */
+/** The facts about the tests that are known before any mutant is tried. */
 export interface Notes extends Noted {
   readonly tests: readonly TimedTest[];
 }
@@ -75,7 +83,9 @@ interface TimedTest extends NotedTest {
   readonly ms: number;
 }
 
-/** Runs every test twice, to know where mutants make a difference to it, and how long it takes. */
+/**
+ * Runs every test twice, to find out where mutants make a difference to it and how long it takes.
+ */
 export async function noteTests(
   noting: MutatedBuild,
   trying: MutatedBuild,
@@ -108,10 +118,10 @@ export class Trials {
   readonly #notes: Notes;
   readonly #files: readonly string[];
   readonly #msMax: number;
-  /** What is known of each test, and of each file of tests, against each file of the core. */
+  /** The experience with each test, and with each test file, against each file of the core. */
   readonly #experience = new Experience();
 
-  /** Each mutant is tried on the most promising tests, as far as they take `msMax` together. */
+  /** Tries each mutant with the most promising tests, as many as fit into `msMax`. */
   constructor(build: MutatedBuild, notes: Notes, msMax: number) {
     this.#testFolder = build.testFolder;
     this.#thread = new Thread(build.testFolder);
@@ -132,7 +142,7 @@ export class Trials {
     return this.#thread.close();
   }
 
-  /** Those for which the mutant makes a difference. */
+  /** Returns the tests to which the mutant makes a difference. */
   #chooseTests({ id, file }: Mutant): TimedTest[] {
     const tests = this.#notes.tests.filter(
       (test) => test.reached[id] === 1 && isFor(test.file, file),
@@ -154,12 +164,15 @@ export class Trials {
     if (reply?.kind === 'tried') this.#experience.add(mutant.file, tests.map(nameOf), reply);
     if (reply?.kind === 'tried' && reply.isUnharmed) return reply.verdict;
     await this.#thread.close();
-    // An earlier mutant may have left something behind; the test that has failed is tried first.
+    // An earlier mutant may have damaged the thread, so the tests are repeated. The failed test is
+    // tried first.
     if (wasUsed) return this.#tryTests(mutant, putFirst(tests, (reply as Tried)?.ms?.length ?? 0));
     return reply?.kind === 'tried' ? reply.verdict : { outcome: 'endless' };
   }
 
-  /** Files whose tests may depend on what the mutant has changed while modules were loaded. */
+  /**
+   * Returns the test files that may depend on what the mutant changed while modules were loaded.
+   */
   #chooseFiles({ id, file }: Mutant): string[] {
     const reaching = this.#notes.loads.filter(({ reached }) => reached[id] === 1);
     const isInCore = reaching.some((load) => load.file === undefined);
@@ -205,7 +218,7 @@ function nameOf({ file, index }: TimedTest): string {
   return `${file} ${index}`;
 }
 
-/** The last of the first `count` before all others. */
+/** Moves the last of the first `count` tests to the front. */
 function putFirst(tests: readonly TimedTest[], count: number): readonly TimedTest[] {
   const last = tests[count - 1];
   return last === undefined ? tests : [last, ...tests.filter((test) => test !== last)];

@@ -1,4 +1,4 @@
-/** The twin's answers to the four questions. */
+/** The naive twin's answers to the four questions. */
 
 import { writeDecimal } from './naive-decimal.ts';
 import { figureAccount, writeFigures } from './naive-figures.ts';
@@ -55,13 +55,18 @@ function isKnown(state: NaiveState, question: Question): boolean {
   }
 }
 
-/** Without a list all dexes are there; the first one is whatever a list says of it. */
+/**
+ * True if the dex is listed. Without a list, all dexes count as listed; the first dex always does.
+ */
 function isListed({ dexList }: NaiveState, dex: string): boolean {
   if (dexList === undefined || dex === '') return true;
   return dexList.some((item) => (item as { name?: unknown } | null)?.name === dex);
 }
 
-/** Undefined if a partial ledger does not hold it, or its dex is not listed. */
+/**
+ * Returns the answer; returns undefined if a partial ledger does not have the data, or if the dex
+ * is not listed.
+ */
 export function answerNaively(state: NaiveState, question: Question): string | undefined {
   if (question.type === 'clearinghouseState' && !isListed(state, question.dex)) return undefined;
   if (state.isPartial && !isKnown(state, question)) return undefined;

@@ -1,4 +1,4 @@
-/** The wire form of blocks: their types, and whether a JSON value has that form. */
+/** The wire form of blocks: their types, and checks that a JSON value has this form. */
 
 import { readDecimal } from './naive-decimal.ts';
 import type { Mode } from './naive-state.ts';
@@ -86,7 +86,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Exactly the fields of the form, each as it should be; the optional ones may be absent. */
+/**
+ * Returns a check that an object has exactly the fields of the form, each with a valid value. The
+ * optional fields may be absent.
+ */
 function objectOf(form: Form, optional: Form = {}): Check {
   const names = Object.keys(form);
   return (value) => {
@@ -166,7 +169,7 @@ const isPrices: Check = (value) => isObject(value) && Object.values(value).every
 const isPayment: Check = (value) =>
   Array.isArray(value) && value.length === 2 && isAddress(value[0]) && isUsd(value[1]);
 
-/** Arrays and objects within one another. */
+/** Returns the number of nested levels of arrays and objects. */
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(levelsOf));
@@ -176,7 +179,10 @@ const isStored: Check = (value) => levelsOf(value) <= 8 && JSON.stringify(value)
 const isMeta: Check = (value) =>
   isObject(value) && Array.isArray(value['universe']) && isStored(value);
 
-/** Sizes and prices are only text here: their decimals are those of a market. */
+/**
+ * The form of each event. Sizes and prices are only checked as texts, because their decimals depend
+ * on the market.
+ */
 const FORMS: { [T in WireType]: Form } = {
   perpDex: { dex: matching(/^[a-z0-9]{1,6}$/), fullName: isFullName, deployer: isAddress },
   market: {
@@ -244,7 +250,7 @@ const isEnvelope = objectOf({
   events: listOf(() => true),
 });
 
-/** A block as far as its own fields go; its events are for `isWireEvent` to judge. */
+/** True if the block's own fields are valid. Its events are checked by `isWireEvent`. */
 export function isWireEnvelope(value: unknown): value is WireBlock {
   return isEnvelope(value);
 }

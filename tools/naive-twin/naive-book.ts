@@ -1,7 +1,7 @@
 /**
- * A naive book of accounts. An account's value changes only by transfers, fees, funding,
- * szi * (change of mark) and, at a fill, d * (mark - px). The book knows nothing of margin modes, leverage
- * or entry prices, because the law does not.
+ * A naive book of accounts. An account's value changes only by transfers, fees, funding, szi *
+ * (change of mark) and, at a fill, d * (mark - px). The book does not use margin modes, leverage or
+ * entry prices, because this rule does not depend on them.
  */
 
 import assert from 'node:assert/strict';
@@ -21,7 +21,7 @@ function unitsOf(text: string, decimals: number): bigint {
   return units;
 }
 
-/** In millionths. */
+/** Returns the amount in millionths of a dollar. */
 export function usdOf(text: string): bigint {
   return unitsOf(text, 6);
 }
@@ -31,15 +31,15 @@ export class Book {
   readonly dexes = new Set(['']);
   readonly #markets = new Map<string, BookMarket>();
   readonly #values = new Map<string, bigint>();
-  /** What was transferred, or was there from the beginning. */
+  /** The amount that was transferred to each account, or that the account had at its start. */
   readonly #transfers = new Map<string, bigint>();
 
-  /** In millionths, as all of its amounts. */
+  /** Returns the value of an account, in millionths of a dollar like all amounts of the book. */
   valueOf(user: string, dex: string): bigint {
     return this.#values.get(`${user} ${dex}`) ?? 0n;
   }
 
-  /** What marks, fills, fees and funding have brought. */
+  /** Returns the profit of an account from marks, fills, fees and funding. */
   profitOf(user: string, dex: string): bigint {
     return this.valueOf(user, dex) - (this.#transfers.get(`${user} ${dex}`) ?? 0n);
   }
@@ -118,7 +118,7 @@ export class Book {
       value += size * market.mark;
       if (leverage.type === 'isolated') value += usdOf(leverage.rawUsd);
     }
-    // An account that begins with a value has not gained it.
+    // The first value of an account is not a profit.
     const isNew = !this.#values.has(`${key} ${dex}`);
     if (isNew) this.#transfers.set(`${key} ${dex}`, value);
     this.#values.set(`${key} ${dex}`, value);

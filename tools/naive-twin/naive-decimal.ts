@@ -1,10 +1,12 @@
-/** The text of amounts as docs/reference/events.md describes it, by pattern and bigint. */
+/**
+ * Reads and writes amounts as docs/reference/events.md describes them, with a pattern and bigint.
+ */
 
 import { halfUp, type Rational, rational, times } from './rational.ts';
 
 const GRAMMAR = /^(?<minus>-?)(?<whole>[0-9]+)(?:\.(?<fraction>[0-9]+))?$/;
 
-/** The amount in units of 10^-decimals, or undefined if the text is not an amount. */
+/** Returns the amount in units of 10^-decimals; returns undefined if the text is not an amount. */
 export function readDecimal(text: string, decimals: number): bigint | undefined {
   const groups = GRAMMAR.exec(text)?.groups;
   if (groups === undefined) return undefined;
@@ -22,7 +24,10 @@ export function writeDecimal(units: bigint, decimals: number): string {
   return `${sign}${digits.slice(0, point)}.${fraction === '' ? '0' : fraction}`;
 }
 
-/** A fraction as text, rounded half up; exact where it has no more decimals than that. */
+/**
+ * Returns a fraction as text, rounded half up. The text is exact if the fraction has no more
+ * decimals.
+ */
 export function writeRational(value: Rational, decimals: number): string {
   return writeDecimal(halfUp(times(value, rational(10n ** BigInt(decimals)))), decimals);
 }

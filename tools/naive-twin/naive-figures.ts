@@ -1,6 +1,6 @@
 /**
- * The account figures, line by line from the table in docs/reference/figures.md, in dollars as fractions.
- * Names in here are the table's own.
+ * The account figures, line by line from the table in docs/reference/figures.md, as fractions of
+ * dollars. The names in this file are the names in the table.
  */
 
 import assert from 'node:assert/strict';
@@ -147,7 +147,7 @@ interface Summary {
 interface Liquidation {
   price: Rational;
   tierIndex: number;
-  /** abs(szi) * price: what the tier contains. */
+  /** abs(szi) * price: the value that determines the tier. */
   value: Rational;
 }
 
@@ -195,7 +195,10 @@ function summarizeAll(cross: Summary, isolated: readonly PositionFigures[]): Sum
   };
 }
 
-/** Tries every tier: exactly one price lies in its own tier, or none does and there is no price. */
+/**
+ * Tries every tier. Either exactly one price lies in its own tier, or no price does and there is no
+ * liquidation price.
+ */
 function liquidate(figures: PositionFigures, equity: Rational): Liquidation | undefined {
   const { side, size, pv } = figures;
   const attempts = figures.tiers.map(({ l, deduction }, tierIndex) => {
@@ -214,7 +217,7 @@ function liquidate(figures: PositionFigures, equity: Rational): Liquidation | un
   return isLess(ZERO, found[0].price) ? found[0] : undefined;
 }
 
-/** The coins in the order of the universe, if there is one, and then the others. */
+/** Returns the coins in the order of the universe, if there is one, and then the other coins. */
 function orderedCoins(state: NaiveState, dex: string): string[] {
   const rows = (state.universes.get(dex)?.['universe'] ?? []) as ({ name?: unknown } | null)[];
   const listed = rows.map((row) => row?.name);
@@ -277,7 +280,7 @@ function summaryOut(summary: Summary): object {
   };
 }
 
-/** entryNtl / abs(szi), truncated to the decimals of a price. */
+/** Returns entryNtl / abs(szi), truncated to the decimals of a price. */
 function entryPriceText({ entryNtl, size, szDecimals }: PositionFigures): string {
   const decimals = 6 - szDecimals;
   const price = dividedBy(entryNtl, size);
@@ -319,7 +322,7 @@ function positionOut(figures: AccountFigures['positions'][number]): object {
   };
 }
 
-/** The whole answer, its keys in the order of docs/reference/questions.md. */
+/** Returns the whole answer, with its keys in the order of docs/reference/questions.md. */
 export function writeFigures(figures: AccountFigures, time: number): string {
   return JSON.stringify({
     marginSummary: summaryOut(figures.marginSummary),

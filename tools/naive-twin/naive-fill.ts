@@ -1,4 +1,4 @@
-/** What a fill does to a user's cash and position, from docs/reference/events.md. */
+/** The effect of a fill on a user's cash and position, from docs/reference/events.md. */
 
 import type { NaiveAccount, NaiveHolding, NaiveMarket, NaivePosition } from './naive-state.ts';
 import { floor, rational } from './rational.ts';
@@ -6,7 +6,7 @@ import { floor, rational } from './rational.ts';
 export type FillBranch = 'open' | 'grow' | 'shrink' | 'shrink under water' | 'close' | 'flip';
 
 export interface Trade {
-  /** Signed: positive buys. */
+  /** The signed size; a positive size buys. */
   size: bigint;
   price: bigint;
   fee: bigint;
@@ -16,7 +16,10 @@ function magnitudeOf(value: bigint): bigint {
   return value < 0n ? -value : value;
 }
 
-/** The USD leg of a trade, and the move between cash and the isolated position that goes with it. */
+/**
+ * Books the USD part of a trade, and the transfer between the cash and the isolated position that
+ * belongs to the trade.
+ */
 function settle(
   account: NaiveAccount,
   holding: NaiveHolding,
@@ -48,7 +51,7 @@ function enlarge(
   position.sinceChange = 0n;
 }
 
-/** The exchange's own arithmetic: in doubles, the division first. */
+/** The exchange's own arithmetic: in doubles, with the division first. */
 function entryAfterShrinking(entryNtl: bigint, rest: bigint, size: bigint): bigint {
   return BigInt(Math.trunc(Number(entryNtl) * (Number(rest) / Number(size))));
 }
@@ -70,7 +73,7 @@ function shrink(
   return holding.mode === 'isolated' && equity < 0n;
 }
 
-/** Closes a position, and moves what is left of it, also a debt, to cash. */
+/** Closes a position, and moves its remaining amount, which may be a debt, to cash. */
 function close(
   account: NaiveAccount,
   holding: NaiveHolding,

@@ -1,6 +1,7 @@
 /**
- * The fold's twin: every event of docs/reference/events.md on plain maps and objects. A block works on a
- * deep copy of the state, so that refusing it is throwing the copy away.
+ * The naive twin of the fold: applies every event of docs/reference/events.md to plain maps and
+ * objects. A block is applied to a deep copy of the state, so a refused block only discards the
+ * copy.
  */
 
 import {
@@ -84,7 +85,7 @@ function accountOf(state: NaiveState, user: string, dex: string): NaiveAccount {
   return account;
 }
 
-/** A user's leverage for a coin; the first use fixes the default. */
+/** Returns a user's holding of a coin. The first use of a holding fixes its default leverage. */
 function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding {
   const market = present(state.markets.get(coin));
   const key = keyOf(user, coin);
@@ -99,7 +100,10 @@ function holdingOf(state: NaiveState, user: string, coin: string): NaiveHolding 
   return holding;
 }
 
-/** Only the results of an event must fit; intermediate values may be larger. */
+/**
+ * Throws if an amount cannot be stored. Only the results of an event must fit; intermediate values
+ * may be larger.
+ */
 function requireStorable(account: NaiveAccount, holding?: NaiveHolding): void {
   require(isSafe(account.cash), 'not storable');
   if (holding === undefined) return;
@@ -261,7 +265,7 @@ interface Delegating {
   amount: string;
 }
 
-/** Where a delegation is kept, what is there now, and the amount that the event names. */
+/** Returns where a delegation is stored, its current value, and the amount that the event names. */
 function openDelegation(state: NaiveState, { user, validator, amount }: Delegating) {
   const delegations = delegationsOf(state, user);
   const key = validator.toLowerCase();
@@ -328,7 +332,7 @@ function applyNoDeployAuction(state: NaiveState): void {
   state.auction = null;
 }
 
-/** The effect of each event; a fill records which branch it took. */
+/** The effect of each event. A fill also records which branch it took. */
 type Appliers = {
   [T in WireType]: (state: NaiveState, event: WireEventOf<T>, fillBranches: string[]) => void;
 };
@@ -389,7 +393,10 @@ export type Folded =
   | { isAccepted: true; state: NaiveState; fillBranches: string[] }
   | { isAccepted: false; refusedEvent: unknown; reason: Reason };
 
-/** The state after the block, or the refused event (undefined: the block itself). */
+/**
+ * Returns the state after the block, or the refused event. If the block itself is refused, the
+ * event is undefined.
+ */
 export function foldBlock(before: NaiveState, block: unknown): Folded {
   if (!isWireEnvelope(block) || block.height !== before.height + 1 || block.time < before.time) {
     return { isAccepted: false, refusedEvent: undefined, reason: 'invalid' };

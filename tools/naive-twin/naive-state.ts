@@ -1,4 +1,7 @@
-/** The twin's state: plain maps and objects, every amount a bigint of its smallest unit. */
+/**
+ * The naive twin's state: plain maps and objects, with every amount as a bigint in its smallest
+ * unit.
+ */
 
 export type Mode = 'cross' | 'isolated';
 
@@ -18,19 +21,22 @@ export interface NaiveMarket {
 export interface NaivePosition {
   szi: bigint;
   entryNtl: bigint;
-  /** The position's own USD leg; 0 where the mode is cross. */
+  /** The USD part of an isolated position; 0 if the mode is cross. */
   rawUsd: bigint;
   sinceOpen: bigint;
   sinceChange: bigint;
 }
 
-/** A user's holding of a coin; its setting and allTime outlive the position. */
+/**
+ * A user's holding of a coin. Its leverage setting and its allTime stay when the position is
+ * closed.
+ */
 export interface NaiveHolding {
   mode: Mode;
   leverage: number;
   allTime: bigint;
   position: NaivePosition | undefined;
-  /** The open position's own tiers; undefined if it has its market's. */
+  /** The margin tiers that only the open position has; undefined if it has its market's tiers. */
   ownTiers: NaiveTier[] | undefined;
 }
 
@@ -39,7 +45,7 @@ export interface NaiveAccount {
   cash: bigint;
   orderMargin: bigint;
   collateral: bigint;
-  /** When it was last read; 0 if it never was. */
+  /** The time when the account was last read; 0 if it was never read. */
   time: number;
 }
 
@@ -60,24 +66,27 @@ export interface NaiveState {
   height: number;
   time: number;
   dexes: Set<string>;
-  /** By coin, in the order of their first `market` event. */
+  /** The markets by coin, in the order of their first `market` event. */
   markets: Map<string, NaiveMarket>;
-  /** By user and dex. */
+  /** The accounts by user and dex. */
   accounts: Map<string, NaiveAccount>;
-  /** By user and coin. */
+  /** The holdings by user and coin. */
   holdings: Map<string, NaiveHolding>;
-  /** By user, then by validator in order of creation. */
+  /** The delegations by user, and then by validator in the order of creation. */
   delegations: Map<string, Map<string, NaiveDelegation>>;
-  /** By user, when the list was last read; users whose list never was are absent. */
+  /**
+   * The time when the list of delegations was last read, by user. A user whose list was never read
+   * is absent.
+   */
   delegationTimes: Map<string, number>;
-  /** The dexes as another server lists them; undefined if no event has. */
+  /** The dexes as another server lists them; undefined if no event has listed them. */
   dexList: unknown[] | undefined;
   /** The markets of a dex as another server lists them. */
   universes: Map<string, Record<string, unknown>>;
-  /** By user. */
+  /** The modes by user. */
   modes: Map<string, string>;
   isPartial: boolean;
-  /** Null if there is none, undefined if no event has named one. */
+  /** Null if there is no auction; undefined if no event has reported about auctions. */
   auction: NaiveAuction | null | undefined;
 }
 
@@ -99,7 +108,7 @@ export function createNaiveState(): NaiveState {
   };
 }
 
-/** The key of a user's account on a dex, or of a user's holding in a coin. */
+/** Returns the key of a user's account on a dex, or of a user's holding of a coin. */
 export function keyOf(user: string, dexOrCoin: string): string {
   return `${user.toLowerCase()} ${dexOrCoin}`;
 }

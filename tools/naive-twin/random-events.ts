@@ -1,7 +1,7 @@
 /**
- * Random events on few users and coins, so that they meet: positions grow, shrink, close and flip,
- * delegations unlock, auctions follow one another. Most are valid, some only just not, and some are
- * damaged in their JSON.
+ * Random events on few users and coins, so that the events affect each other: positions grow,
+ * shrink, close and flip, delegations unlock, and auctions follow each other. Most events are
+ * valid, some are only slightly invalid, and in some the JSON is damaged.
  */
 
 import fc from 'fast-check';
@@ -36,7 +36,7 @@ const COINS: readonly Coin[] = [
   { dex: 'xyz', coin: 'xyz:BTC', szDecimals: 6, onlyIsolated: false },
 ];
 
-/** Occasionally an unusual value. */
+/** Returns mostly a usual value, and sometimes an unusual value. */
 function mostly<T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, weight = 20): fc.Arbitrary<T> {
   return fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other });
 }
@@ -49,7 +49,10 @@ function nearLimit(limit: bigint, decimals: number): fc.Arbitrary<string> {
   return units(limit - 3n, limit, decimals);
 }
 
-/** The first user most often, so that its positions and delegations have a history. */
+/**
+ * A user. The first user is the most frequent, so that its positions and delegations have a
+ * history.
+ */
 const user = fc
   .tuple(fc.constantFrom(USERS[0], ...USERS), fc.boolean())
   .map(([address, isUpper]) => (isUpper ? `0x${address.slice(2).toUpperCase()}` : address));
@@ -66,14 +69,17 @@ const usd = mostly(
   12,
 );
 const usdZeroOrMore = mostly(units(0n, 2_000_000_000n, 6), nearLimit(SAFE_MAX, 6));
-/** Often so small that shrinking a position truncates it to zero. */
+/** An entry notional. It is often so small that shrinking a position truncates it to zero. */
 const entryNotional = mostly(
   fc.oneof(units(1n, 3n, 6), units(1n, 2_000_000_000n, 6)),
   nearLimit(SAFE_MAX, 6),
 );
 const stake = mostly(units(1n, 4n, 0), fc.oneof(units(0n, 9n, 8), nearLimit(STAKE_MAX, 8)), 8);
 
-/** Few sizes that add up to one another, so that positions close and flip exactly. */
+/**
+ * Returns one of few sizes. Some sizes are sums of others, so that positions close and flip
+ * exactly.
+ */
 function sizeText(szDecimals: number): fc.Arbitrary<string> {
   const usual = mostly(units(1n, 4n, szDecimals), units(1n, 1_000_000n, szDecimals), 3);
   return mostly(usual, fc.oneof(fc.constant('0.0'), units(1n, SAFE_MAX, szDecimals)), 30);
@@ -93,7 +99,8 @@ function tiersOf(furtherMax: number): fc.Arbitrary<WirePosition['marginTiers'] &
     .chain((further) =>
       fc.integer({ min: 3, max: 50 }).map((maxLeverage) => [
         { lowerBound: '0.0', maxLeverage },
-        // Not sorted: tiers that do not ascend are refused, one or two usually do.
+        // The tiers are not sorted. Tiers that do not ascend are refused; one or two tiers usually
+        // ascend.
         ...further.map(([bound, leverage]) => ({
           lowerBound: writeDecimal(bound, 0),
           maxLeverage: leverage,
@@ -136,7 +143,8 @@ function positionOf(market: Coin): fc.Arbitrary<WirePosition> {
     cumFunding: fc.record({ allTime: usd, sinceOpen: usd, sinceChange: usd }),
   });
   const withTiers = fc
-    // Few tiers: accepted often enough that such positions meet every kind of fill.
+    // There are few tiers, so that they are accepted often enough, and the positions are affected
+    // by every kind of fill.
     .tuple(usual, tiersOf(1))
     .map(([position, marginTiers]) => ({ ...position, marginTiers }));
   return mostly<WirePosition>(usual, withTiers, 1);
@@ -175,7 +183,7 @@ const someTime = fc.oneof(
   fc.nat(3 * DAY_MS).map((sinceStart) => START_TIME + sinceStart),
 );
 
-/** An element of another server's list: mostly one that names a coin or dex. */
+/** Returns an element of another server's list. Most elements name a coin or a dex. */
 function listed(names: readonly string[]): fc.Arbitrary<unknown> {
   const named = fc.constantFrom(...names).map((name) => ({ name, szDecimals: 2 }));
   return mostly(named, fc.constantFrom(null, 7, 'BTC', [], {}, { name: 7 }), 6);
@@ -188,7 +196,7 @@ const meta = fc.record({
 
 const delegating = fc.record({ user, validator: user, amount: stake });
 
-/** The fields of each kind of event, and how often it is drawn. */
+/** The fields of each kind of event, and how often the event is drawn. */
 const FIELDS: { [T in WireType]: [weight: number, fields: fc.Arbitrary<WireFields[T]>] } = {
   perpDex: [
     1,
@@ -310,7 +318,7 @@ const ODD_VALUES = [
 ];
 
 interface Damage {
-  /** Which child to go into, level by level. */
+  /** The index of the child to change, level by level. */
   path: number[];
   kind: 'drop' | 'add' | 'replace';
   value: unknown;
@@ -322,7 +330,7 @@ const damage: fc.Arbitrary<Damage> = fc.record({
   value: fc.constantFrom(...ODD_VALUES),
 });
 
-/** A copy of a JSON value with one thing in it changed. */
+/** Returns a copy of a JSON value with one change. */
 function damaged(source: unknown, { path, kind, value }: Damage): unknown {
   const copy = structuredClone(source) as Record<string, unknown>;
   const names = Object.keys(copy);
@@ -342,7 +350,10 @@ const damagedEvent = fc
   .tuple(randomEvent, damage)
   .map(([event, change]) => damaged(event, change) as WireEvent);
 
-/** A block as steps from the one before; most are the next, now or later. */
+/**
+ * A block, with its height and time relative to the block before. Most blocks have the next height,
+ * and the same time or a later time.
+ */
 export const randomBlock = fc.record({
   heightStep: mostly(fc.constant(1), fc.constantFrom(0, 2, 0.5), 60),
   timeStep: mostly(
@@ -361,7 +372,7 @@ export function blockAfter(
   return { height: height + heightStep, time: time + timeStep, events };
 }
 
-/** The block that every sequence begins with: a second dex and the coins. */
+/** The first block of every sequence: it creates a second dex and the coins. */
 export const FIRST_BLOCK: WireBlock = {
   height: 1,
   time: START_TIME,

@@ -1,8 +1,8 @@
-/** Fractions of bigints, never reduced: slow, and too simple to be wrong. */
+/** Fractions of bigints that are never reduced. This is slow, but the code is very simple. */
 
 export interface Rational {
   readonly numerator: bigint;
-  /** Above 0. */
+  /** Always above 0. */
   readonly denominator: bigint;
 }
 
@@ -56,13 +56,13 @@ export function sum(values: readonly Rational[]): Rational {
   return values.reduce(plus, ZERO);
 }
 
-/** The largest whole number that is not above the value. */
+/** Returns the largest whole number that is not above the value. */
 export function floor({ numerator, denominator }: Rational): bigint {
   const remainder = ((numerator % denominator) + denominator) % denominator;
   return (numerator - remainder) / denominator;
 }
 
-/** The nearest whole number, ties away from zero. */
+/** Returns the nearest whole number; a value in the middle is rounded away from zero. */
 export function halfUp(value: Rational): bigint {
   const magnitude = floor(plus(absolute(value), rational(1n, 2n)));
   return value.numerator < 0n ? -magnitude : magnitude;

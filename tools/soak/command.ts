@@ -1,5 +1,6 @@
 /**
- * `npm run soak`: the soak as long as it is asked for, its figures as a table, and its curves.
+ * `npm run soak`: runs the soak for the requested time, and prints its figures as a table and its
+ * curves as a picture.
  *
  *   node build/tools/soak/command.js [--minutes N] [--seed TEXT] [--picture FILE.svg] [--samples FILE.json]
  */
@@ -29,7 +30,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
   ...{ true: '', false: ' TOO MUCH', undefined: ' (not judged: the machine was busy)' },
 };
 
-/** Of a row: what each figure was, and has become. */
+/** Returns the row of a process, with the old and the new value of each figure. */
 function formatRow(role: string, growths: readonly Growth[]): string {
   const cells = FIGURES.map(({ name }) => {
     const growth = growths.find((one) => one.role === role && one.figure.name === name);
@@ -70,7 +71,7 @@ function printResult(result: SoakResult, growths: readonly Growth[]): void {
   for (const violation of violations) console.log(`VIOLATION: ${violation}`);
 }
 
-/** Everything that was sampled, to look further into it. */
+/** Returns all samples, for a closer analysis. */
 function formatSamples({ samplesByRole, ...result }: SoakResult): string {
   return JSON.stringify({ ...result, samplesByRole: Object.fromEntries(samplesByRole) });
 }

@@ -1,10 +1,11 @@
 /**
- * The load of a soak, a program of its own: every question, bulk, push, bad requests, keys that come and
- * go, and questions to a follower. Not a test, but started by the soak.
+ * The load of a soak, in a separate program: every question, bulk, push, bad requests, keys that
+ * are created and revoked, and questions to a follower. It is not a test; the soak starts it.
  *
  *   node load.js OPTIONS
  *
- * OPTIONS are `LoadOptions` as JSON. Prints a `LoadReport` as a line of JSON every second, until SIGTERM.
+ * OPTIONS are `LoadOptions` as JSON. The program prints a `LoadReport` as a line of JSON every
+ * second, until SIGTERM.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +28,7 @@ export interface LoadTarget {
 
 export interface LoadOptions {
   readonly seed: string;
-  /** The service whose ledger the simulator writes. */
+  /** The service on the ledger to which the simulator writes. */
   readonly service: LoadTarget;
   /** The data directory of the service, for its keys. */
   readonly data: string;
@@ -36,9 +37,12 @@ export interface LoadOptions {
 
 /** Counts since the start. */
 export interface LoadReport {
-  /** Responses by kind of request and status: "questions 200"; connections that were lost. */
+  /**
+   * The number of responses by kind of request and status, such as "questions 200", and the number
+   * of lost connections.
+   */
   readonly counts: Readonly<Record<string, number>>;
-  /** The first things that must not happen. */
+  /** The first violations: things that happened although they must not happen. */
   readonly violations: readonly string[];
 }
 
@@ -52,12 +56,15 @@ const BULK_MS = 500;
 const BULK_USERS = 200;
 const BAD_MS = 250;
 const KEY_MS = 1_000;
-/** The promise is 100 ms; the machine may be busy. */
+/**
+ * A revoked key must be refused within this time. The documented time is 100 ms, but the machine
+ * may be busy.
+ */
 const REVOKED_MS = 1_000;
 const PUSH_CONNECTIONS = 10;
 const PUSH_SUBSCRIPTIONS = 8;
 const PUSH_RENEWAL_MS = 3_000;
-/** One of so many connections leaves its frames unread for a while. */
+/** The share of connections that leave their frames unread for some time. */
 const PUSH_STALLED_SHARE = 0.2;
 
 const options = JSON.parse(process.argv[2]) as LoadOptions;
@@ -74,7 +81,10 @@ function noteViolation(message: string): void {
   if (violations.length < VIOLATIONS_MAX) violations.push(message);
 }
 
-/** Repeats until the end; a connection that is lost, as by a worker's end, is counted. */
+/**
+ * Repeats the work until the end. A connection that is lost, for example when a worker ends, is
+ * counted.
+ */
 async function repeat(kind: string, pauseMs: number, work: () => Promise<void>): Promise<void> {
   while (!isOver) {
     try {
@@ -100,10 +110,16 @@ function drawQuestion(users: readonly string[]): object {
 }
 
 const ANSWERED: readonly number[] = [200];
-/** What a follower says while its exchange fails, and to what a partial ledger does not record. */
+/**
+ * The statuses that a follower may answer with: while its exchange fails, and to questions about
+ * data that a partial ledger does not record.
+ */
 const FAILING: readonly number[] = [200, 422, 502, 503];
 
-/** The simulated exchange changes its margin tables: the one that is asked for may be gone. */
+/**
+ * True if the question is about a margin table that may no longer exist, because the simulated
+ * exchange changes its tables.
+ */
 function isAboutOldTable(question: object, status: number): boolean {
   return 'id' in question && status === 422;
 }
@@ -135,7 +151,7 @@ function sendBadRequests({ port, secret }: LoadTarget): Promise<void> {
   });
 }
 
-/** A key is created, asks until its budget is spent, is revoked, and asks again. */
+/** Creates a key, asks until its budget is spent, revokes the key, and asks again. */
 async function churnKeys({ port }: LoadTarget, data: string): Promise<void> {
   const store = await openEmbeddedKeys(data);
   const terms = { label: 'soak', budget: parseBudget('40/h'), expiresMs: undefined };
@@ -158,7 +174,7 @@ async function churnKeys({ port }: LoadTarget, data: string): Promise<void> {
   await store.close();
 }
 
-/** Asks a few times, and returns the last status: a new key is known within 100 ms. */
+/** Asks several times, and returns the last status. A new key is known within 100 ms. */
 async function untilStatus(client: Client, secret: string, wanted: number): Promise<number> {
   let status = 0;
   for (let tries = 0; tries < 20 && status !== wanted; tries++) {
@@ -168,7 +184,9 @@ async function untilStatus(client: Client, secret: string, wanted: number): Prom
   return status;
 }
 
-/** One push connection for a while; some do not read for a part of it. */
+/**
+ * Opens one push connection for some time. Some connections do not read during a part of this time.
+ */
 async function subscribe({ port, secret, users }: LoadTarget, lifeMs: number): Promise<void> {
   const socket = openSocket({ port, key: secret });
   const heights = new Map<string, number>();
@@ -236,7 +254,7 @@ setInterval(() => {
 }, REPORT_MS).unref();
 process.once('SIGTERM', () => {
   isOver = true;
-  // Connections that nobody closes end with the process.
+  // Connections that no process closes end with this process.
   setTimeout(() => process.exit(0), 2 * REPORT_MS);
 });
 await Promise.all(runAll(options));

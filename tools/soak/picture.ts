@@ -1,4 +1,4 @@
-/** The curves of a soak as an SVG picture, legible on light and on dark pages. */
+/** Draws the curves of a soak as an SVG picture, which is legible on light and on dark pages. */
 
 import type { LoadReport } from './load.ts';
 import type { ProcessSample } from './probe.ts';
@@ -10,11 +10,11 @@ type Point = readonly [minute: number, value: number];
 
 interface Panel {
   readonly title: string;
-  /** By the place of its process in the legend. */
+  /** The curves, in the order of the processes in the legend. */
   readonly curves: readonly (readonly Point[])[];
 }
 
-/** Sizes in pixels of the picture. */
+/** The sizes of the picture, in pixels. */
 const WIDTH = 960;
 const COLUMNS = 2;
 const PANEL_HEIGHT = 190;
@@ -23,12 +23,12 @@ const MARGIN = { left: 48, right: 16, top: 34, bottom: 28 };
 const PLOT_WIDTH = WIDTH / COLUMNS - MARGIN.left - MARGIN.right;
 const PLOT_HEIGHT = PANEL_HEIGHT - MARGIN.top - MARGIN.bottom;
 const LEGEND_STEP = 134;
-/** A curve has at most so many points; each is a median. */
+/** The maximum number of points of a curve. Each point is a median. */
 const POINTS_MAX = 180;
 const Y_TICKS = 4;
 const X_TICKS = 6;
 
-/** Colours of the processes, on a light and on a dark page. */
+/** The colour of each process, on a light page and on a dark page. */
 const COLOURS = [
   ['#57606a', '#9aa4ae'],
   ['#0969da', '#58a6ff'],
@@ -50,13 +50,15 @@ function formatStyle(): string {
   );
 }
 
-/** The next of 1, 2, 5, 10 … above a value, so that ticks are round. */
+/** Returns the next round number at or above a value, so that the ticks are round. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 0.1)));
   return power * ([1, 2, 4, 6, 8].find((factor) => factor * power >= value) ?? 10);
 }
 
-/** Medians of so many neighbours that no more points are left than can be seen. */
+/**
+ * Replaces groups of neighbours by their medians, so that no more points are left than are visible.
+ */
 function thin(points: readonly Point[]): Point[] {
   const size = Math.ceil(points.length / POINTS_MAX);
   const thinned: Point[] = [];
@@ -80,7 +82,7 @@ function minuteOf({ timeMs }: ProcessSample, { startMs }: SoakSpan): number {
   return (timeMs - startMs) / 60_000;
 }
 
-/** Over ten seconds each. */
+/** Returns the panel of answers per second, each value over ten seconds. */
 function answersPanel(reports: readonly LoadReport[], place: number): Panel {
   const seconds = 10;
   const points: Point[] = [];

@@ -1,6 +1,7 @@
 /**
- * Loaded into every process of a soak (`node --import`): writes down every few seconds what the process
- * holds and how late its event loop comes. One file per process, a line of JSON per sample.
+ * This file is loaded into every process of a soak (`node --import`). Every few seconds it writes
+ * the resources that the process uses and the delay of its event loop, as a line of JSON to a file
+ * for each process.
  */
 
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
@@ -10,19 +11,19 @@ import { pathToFileURL } from 'node:url';
 import { readOwnBytes } from '../harness/processes.ts';
 
 export interface ProcessSample {
-  /** By this machine's clock. */
+  /** The time of this machine's clock. */
   readonly timeMs: number;
-  /** Memory of its own, without files that it has mapped. */
+  /** The memory of the process itself, without the files that it has mapped. */
   readonly ownMegabytes: number;
   readonly heapMegabytes: number;
-  /** Buffers outside of the heap. */
+  /** The buffers outside of the heap. */
   readonly externalMegabytes: number;
   readonly descriptors: number;
-  /** Sockets, timers and requests that the event loop waits for. */
+  /** The number of sockets, timers and requests that the event loop waits for. */
   readonly handles: number;
-  /** 99th percentile since the last sample. */
+  /** The 99th percentile of the event loop's delay since the last sample. */
   readonly delayMs: number;
-  /** Since the last sample: 1 is one core. */
+  /** The CPU time since the last sample, as a number of cores. */
   readonly cores: number;
 }
 
@@ -31,13 +32,13 @@ const SAMPLE_MS = 3_000;
 const DELAY_TIMER_MS = 10;
 const MEGA = 1e6;
 
-/** The environment of processes that are to be sampled. */
+/** Returns the environment of the processes to sample. */
 export function probeVariables(folder: string): Record<string, string> {
   const script = pathToFileURL(import.meta.filename).href;
   return { NODE_OPTIONS: `--import=${script}`, [FOLDER_VARIABLE]: folder };
 }
 
-/** What the processes have written, by their ids. */
+/** Returns the samples that the processes have written, by process id. */
 export function readProbes(folder: string): Map<number, ProcessSample[]> {
   const samples = readdirSync(folder).map((name): [number, ProcessSample[]] => {
     const lines = readFileSync(path.join(folder, name), 'utf8').split('\n').slice(0, -1);
@@ -58,7 +59,8 @@ function writeSamples(folder: string): void {
     const passedMs = performance.now() - beforeMs;
     before = process.cpuUsage();
     beforeMs = performance.now();
-    // What is recorded is the time between two calls of a timer.
+    // The recorded value is the time between two calls of a timer, so the timer's interval is
+    // subtracted.
     const delayMs = Math.max(0, delays.percentile(99) / 1e6 - DELAY_TIMER_MS);
     delays.reset();
     return {

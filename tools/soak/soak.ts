@@ -1,7 +1,7 @@
 /**
- * A soak: the whole service under mixed load for a long time, with the simulator writing, workers that
- * are killed, and a follower of an exchange that has faults. What its processes hold is sampled, and
- * must not grow.
+ * A soak: the whole service under mixed load for a long time, with a simulator that writes, workers
+ * that are killed, and a follower of an exchange that has faults. The resources of its processes
+ * are sampled, and must not grow.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -28,15 +28,15 @@ import type { LoadOptions, LoadReport } from './load.ts';
 import { type ProcessSample, probeVariables, readProbes } from './probe.ts';
 import { IDLE_ROLE, type SoakSpan } from './verdict.ts';
 
-/** Does nothing: how late it comes is due to the machine. */
+/** A program that does nothing. If its event loop is late, the machine is the reason. */
 const IDLE = 'setInterval(() => undefined, 1000)';
 const LOAD = path.join(import.meta.dirname, 'load.js');
-/** Five blocks a second. */
+/** The time between two blocks: five blocks a second. */
 const BLOCK_MS = 200;
 const ACCOUNTS = 300;
 const EXCHANGE_ACCOUNTS = 40;
 const EXCHANGE_BLOCK_MS = 500;
-/** Snapshots and pruning are part of what is endured. */
+/** Flags that include snapshots and pruning in the soak. */
 const WRITER_FLAGS = [
   ...['--snapshot-every', '500', '--snapshot-keep', '3'],
   ...['--keep-blocks', '2000'],
@@ -45,27 +45,27 @@ const FOLLOW_FLAGS = [
   ...['--follow-sweep', '5000', '--follow-wait', '2000'],
   ...['--snapshot-every', '500', '--snapshot-keep', '3', '--keep-blocks', '2000'],
 ];
-/** How long an exchange has faults, and how long it then has none. */
+/** The duration of an exchange's faults, and of the time without faults after them. */
 const FAULTS_MS = 20_000;
-/** The younger worker is killed so often, and twice in a shorter soak. */
+/** The younger worker is killed at this interval, and at least twice in a short soak. */
 const KILL_EVERY_MINUTES = 5;
 const KILLS_MIN = 2;
 const END_MS = 600_000;
-/** Of pino. */
+/** The number of the level "error" in pino's log. */
 const ERROR_LEVEL = 50;
 const EXPECTED_ERRORS = ['a worker died'];
 
 export interface SoakOptions {
   readonly minutes: number;
   readonly seed: string;
-  /** Told what has happened so far, every now and then. */
+  /** Called from time to time with a text about what has happened so far. */
   progress?(text: string): void;
 }
 
 export interface SoakResult {
   readonly span: SoakSpan;
   readonly samplesByRole: ReadonlyMap<string, readonly ProcessSample[]>;
-  /** Counts since the start, one each second. */
+  /** The counts since the start, one report for each second. */
   readonly reports: readonly LoadReport[];
   readonly blocks: number;
   readonly kills: number;
@@ -73,7 +73,7 @@ export interface SoakResult {
   readonly violations: readonly string[];
 }
 
-/** A feed that somebody pipes into `perpinfo append`. */
+/** A feed whose blocks are piped into `perpinfo append`. */
 class Feed {
   readonly #append: Program;
   readonly #simulator: Simulator;
@@ -308,7 +308,7 @@ async function end({ child, ended }: Program): Promise<void> {
   await ended;
 }
 
-/** Responses of every status, and states that were pushed. */
+/** Returns the number of responses of every status, and of pushed states. */
 export function countAnswers({ counts }: LoadReport): number {
   return Object.entries(counts)
     .filter(([what]) => / (\d+|clearinghouseState)$/.test(what))

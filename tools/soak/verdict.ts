@@ -1,4 +1,4 @@
-/** What may grow in a soak, and by how much. */
+/** Decides which figures may grow in a soak, and by how much. */
 
 import type { ProcessSample } from './probe.ts';
 
@@ -6,19 +6,22 @@ export interface Figure {
   readonly name: keyof Omit<ProcessSample, 'timeMs' | 'cores'>;
   readonly title: string;
   readonly unit: string;
-  /** What is compared: the median, or the lowest tenth where requests in flight come and go. */
+  /**
+   * The quantile to compare: the median, or the lowest tenth if the figure includes requests in
+   * flight.
+   */
   readonly quantile: number;
-  /** It may grow by this share of what it was, and by this slack. */
+  /** The allowed growth is this share of the earlier value, plus the slack. */
   readonly share: number;
   readonly slack: number;
-  /** In the last quarter at most, whatever it was before. */
+  /** The maximum in the last quarter, whatever the earlier value was. */
   readonly max: number;
 }
 
 const MEMORY = { unit: 'MB', quantile: 0.5, share: 0.1 } as const;
 const OPEN = { unit: '', quantile: 0.1, share: 0, slack: 5, max: 200 } as const;
 
-/** The limits of an hour, per process; docs/internals/testing.md has the same table. */
+/** The limits for an hour, per process. docs/internals/testing.md has the same table. */
 export const FIGURES: readonly Figure[] = [
   { name: 'ownMegabytes', title: 'private memory', ...MEMORY, slack: 10, max: 400 },
   { name: 'heapMegabytes', title: 'heap used', ...MEMORY, slack: 5, max: 200 },
@@ -31,19 +34,21 @@ export const FIGURES: readonly Figure[] = [
   },
 ];
 
-/** A process that does nothing: where it is late, the machine is busy with other things. */
+/** A process that does nothing. If this process is late, the machine is busy with other work. */
 export const IDLE_ROLE = 'idle process';
 const BUSY_MS = 10;
-/** So many samples of a calm machine are needed to judge the delay of a quarter. */
+/** The minimum number of samples of a calm machine for judging the delay in a quarter. */
 const CALM_SAMPLES_MIN = 20;
 
-/** One figure of one process in the second and in the last quarter. */
+/** One figure of one process, in the second quarter and in the last quarter. */
 export interface Growth {
   readonly role: string;
   readonly figure: Figure;
   readonly before: number;
   readonly after: number;
-  /** Undefined if the machine was too busy to tell. */
+  /**
+   * True if the growth is within its limits; undefined if the machine was too busy for a decision.
+   */
   readonly isWithin: boolean | undefined;
 }
 
@@ -67,7 +72,7 @@ function between(samples: Samples, fromMs: number, toMs: number): Samples {
   return samples.filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs);
 }
 
-/** The samples next to which the idle process came in time. */
+/** Returns the samples at whose time the idle process was not late. */
 function whileCalm(samples: Samples, idle: Samples): Samples {
   let next = 0;
   return samples.filter(({ timeMs }) => {
@@ -76,7 +81,10 @@ function whileCalm(samples: Samples, idle: Samples): Samples {
   });
 }
 
-/** In a shorter run memory is still warming up, so that much more may grow. */
+/**
+ * In a run shorter than this, memory still grows to its usual size, so the limits are multiplied by
+ * the factor.
+ */
 const LOOSE_MS_MAX = 30 * 60_000;
 const LOOSENESS = 4;
 
@@ -114,7 +122,10 @@ export function judgeGrowth(
   );
 }
 
-/** NaN, of a quarter without samples, is within nothing. */
+/**
+ * True if the growth is within its limits. A quarter without samples gives NaN, which is never
+ * within limits.
+ */
 function isWithin({ figure, before, after }: Omit<Growth, 'isWithin'>, looseness: number): boolean {
   const growthMax = looseness * (figure.share * before + figure.slack);
   return after <= before + growthMax && after <= looseness * figure.max;

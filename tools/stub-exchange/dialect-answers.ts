@@ -1,4 +1,6 @@
-/** The answers of the exchange's info server, as UPSTREAM's dialect has them, from a state. */
+/**
+ * The answers of the exchange's info server, in the dialect of the upstream, computed from a state.
+ */
 
 import { parseAddress } from '../../src/exact/address.ts';
 import { answerQuestion } from '../../src/info/read-question.ts';
@@ -19,20 +21,20 @@ export type Question = Readonly<Record<string, unknown>> & { readonly type: stri
 export type DialectReply =
   | { readonly kind: 'answer'; readonly json: Json }
   | { readonly kind: 'notUnderstood' }
-  /** There is no such dex or coin. */
+  /** The dex or the coin does not exist. */
   | { readonly kind: 'unknown' };
 
-/** The largest error of figures that the exchange computes in doubles, relative: a few roundings. */
+/** The largest relative error of figures that the exchange computes in doubles: a few roundings. */
 const NOISE = 6 * 2 ** -53;
 
-/** Has no account in any dex. */
+/** A user without an account on any dex. */
 const NOBODY = `0x${'0'.repeat(40)}`;
 
-/** The question names a dex or a coin that does not exist. */
+/** The error that the question names a dex or a coin that does not exist. */
 class UnknownName extends Error {}
 
 export interface DialectOptions {
-  /** Types that this server does not know, such as those that a node lacks. */
+  /** The types that this server does not know, for example because a node does not have them. */
   readonly unknownTypes: readonly string[];
 }
 
@@ -45,7 +47,10 @@ export class DialectAnswers {
     this.#unknownTypes = unknownTypes;
   }
 
-  /** Lists a coin that the ledger's vocabulary cannot hold, and gives some users a position in it. */
+  /**
+   * Lists a coin whose name the ledger does not allow, and gives some users a position in this
+   * coin.
+   */
   set hasStrangeCoin(hasIt: boolean) {
     this.markets.hasStrangeCoin = hasIt;
   }
@@ -121,11 +126,14 @@ export class DialectAnswers {
     throw new RequestError('invalid_field', 'not a coin', 'coin');
   }
 
-  /** A whole account, without what the exchange leaves out, its figures printed as doubles. */
+  /**
+   * Returns a whole account as the exchange prints it: without the members that the exchange leaves
+   * out, and with figures as doubles.
+   */
   account(state: StateView, question: Question): Json {
     this.#requireDex(state, question);
     const isInTruth = state.markets.findDex(dexOf(question)) !== undefined;
-    // Nobody has an account in the other dexes.
+    // No user has an account on the other dexes.
     const asked = isInTruth ? question : { ...question, user: NOBODY, dex: '' };
     const account = ask(state, asked);
     for (const { position } of account.assetPositions) this.#dressPosition(position);
@@ -149,7 +157,10 @@ export class DialectAnswers {
   }
 }
 
-/** In some modes cross positions are liquidated by another rule. */
+/**
+ * The factor by which liquidation prices differ in modes in which cross positions are liquidated by
+ * another rule.
+ */
 const OTHER_RULE_FACTOR = 0.97;
 
 function moveLiquidations(account: Json): void {
@@ -168,7 +179,7 @@ function dexOf({ dex = '' }: Question): string {
   return String(dex);
 }
 
-/** Types that perpinfo has and the exchange does not. */
+/** The types that perpinfo has and the exchange does not have. */
 const OURS_ONLY: readonly string[] = ['allDexsClearinghouseState', 'batchClearinghouseStates'];
 
 function askKnown(state: StateView, question: Question): Json | undefined {

@@ -1,7 +1,8 @@
 /**
- * The markets as the exchange lists them. It has more than the ledger of the truth: markets that were
- * delisted, which keep their place, and dexes in which nobody trades. Margin tables have numbers, which
- * markets of a dex share and which mean other tables on another dex.
+ * The markets as the exchange lists them. The exchange has more markets than the ledger of the
+ * truth: delisted markets, which stay at their place in the list, and dexes without trading. Margin
+ * tables have numbers. Markets of a dex share these numbers, and on another dex the same number is
+ * another table.
  */
 
 import { formatUnits } from '../../src/exact/decimal.ts';
@@ -15,7 +16,7 @@ type Json = ReturnType<typeof JSON.parse>;
 
 interface Delisted {
   readonly name: string;
-  /** In the universe. */
+  /** The index in the universe. */
   readonly place: number;
   readonly szDecimals: number;
   readonly maxLeverage: number;
@@ -23,7 +24,7 @@ interface Delisted {
   readonly marginMode?: string;
 }
 
-/** By dex, in the order of their places. */
+/** The delisted markets by dex, in the order of their indexes. */
 const DELISTED: Readonly<Record<string, readonly Delisted[]>> = {
   '': [
     { name: 'MATIC', place: 3, szDecimals: 1, maxLeverage: 20, markPx: '0.37624' },
@@ -43,39 +44,48 @@ const DELISTED: Readonly<Record<string, readonly Delisted[]>> = {
   fiat: [{ name: 'fiat:EUR', place: 0, szDecimals: 1, maxLeverage: 50, markPx: '1.0812' }],
 };
 
-/** Dexes that the ledger of the truth does not have, after those that it has. */
+/** Dexes that are not in the ledger of the truth. They come after its dexes. */
 const FURTHER_DEXES = [
   { name: 'hist', fullName: 'History', deployer: '0x1111111111111111111111111111111111111111' },
   { name: 'fiat', fullName: 'Fiat', deployer: '0x2222222222222222222222222222222222222222' },
 ];
 
-/** USDC, which two dexes share, USDH, USDE and USDT0. */
+/** The collateral token of each dex: USDC, which two dexes share, USDH, USDE and USDT0. */
 const TOKENS: Readonly<Record<string, number>> = { '': 0, abc: 360, idx: 0, hist: 235, fiat: 268 };
 
-/** What a deployer can set, as recorded. */
+/** The fields that a deployer can set, as recorded. */
 const DEPLOYED_FIELDS = {
   lastFeeScaleChangeTime: '2026-04-01T00:26:44.097068325',
   deployerFeeScale: '1.0',
 };
 
-/** Each dex has this one, used or not; those that a number below it names have one tier. */
+/**
+ * The number of the first margin table, which each dex has, used or not. A table with a lower
+ * number has one tier.
+ */
 const FIRST_TABLE = 50;
 const FIRST_TABLE_TIERS = [{ lowerBound: '0.0', maxLeverage: FIRST_TABLE }];
 
-/** Coins of a spot pair and of an outcome, which the frames of prices have among those of perps. */
+/**
+ * The coins of a spot pair and of an outcome. The frames of prices contain them together with the
+ * coins of perps.
+ */
 export const SPOT_COINS: readonly string[] = ['@107', '#14880'];
 
 export const SPOT_PX = '92.949';
 
 export class DialectMarkets {
-  /** By dex, the numbers of tables by their tiers as JSON: a number stays when it is not used. */
+  /**
+   * The numbers of tables, by dex and by the tiers as JSON. A number stays reserved when its table
+   * is no longer used.
+   */
   readonly #tables = new Map<string, Map<string, number>>();
-  /** Lists a coin that the ledger's vocabulary cannot hold. */
+  /** True to list a coin whose name the ledger does not allow. */
   hasStrangeCoin = false;
-  /** Lists other markets, in another order, and one dex less. */
+  /** True to list other markets, in another order, and one dex less. */
   hasOtherLists = false;
 
-  /** Of all dexes, in their order. */
+  /** Returns the names of all dexes, in their order. */
   dexNames({ markets }: StateView): string[] {
     return [...markets.dexes, ...this.#furtherDexes].map(({ name }) => name);
   }
@@ -99,7 +109,7 @@ export class DialectMarkets {
     return addOdd(this.dexNames(state).map((dex) => this.meta(state, dex)));
   }
 
-  /** A dex whose markets are all delisted leaves out its margin tables. */
+  /** Returns the markets of a dex. A dex whose markets are all delisted has no margin tables. */
   meta(state: StateView, dex: string): Json {
     const markets = marketsOf(state, dex);
     const universe = markets.map((market) => this.#describe(market, dex));
@@ -111,7 +121,10 @@ export class DialectMarkets {
     return { universe, marginTables: this.#listTables(dex), collateralToken };
   }
 
-  /** The members are in the exchange's order; what does not apply is left out of the JSON. */
+  /**
+   * Describes a market. The members are in the exchange's order; members that do not apply are left
+   * out.
+   */
   #describe({ coin, sizeDecimals, tiers, onlyIsolated }: Market, dex: string): Json {
     const isDeployed = dex !== '';
     const given = tiers.map(({ lowerBound, maxLeverage }) => ({
@@ -130,7 +143,10 @@ export class DialectMarkets {
     };
   }
 
-  /** A table of one tier is its leverage, and is not listed. */
+  /**
+   * Returns the number of a margin table. The number of a table with one tier is its leverage, and
+   * this table is not listed.
+   */
   #numberOf(dex: string, tiers: Json[]): number {
     if (tiers.length === 1 && tiers[0].maxLeverage <= FIRST_TABLE) return tiers[0].maxLeverage;
     const numbers = this.#numbersOf(dex);
@@ -154,7 +170,7 @@ export class DialectMarkets {
     });
   }
 
-  /** The contexts of a dex, in the order of its universe. */
+  /** Returns the contexts of a dex, in the order of its universe. */
   contexts(state: StateView, dex: string): Json[] {
     const contexts = marketsOf(state, dex).map((market) => {
       const { markPx, midPx } = pricesOf(state, market);
@@ -166,7 +182,7 @@ export class DialectMarkets {
     return contexts;
   }
 
-  /** The prices of all coins, or of those that are named; delisted ones have no mid. */
+  /** Returns the prices of all coins, or of the named coins. Delisted coins have no mid price. */
   prices(state: StateView, coins?: ReadonlySet<string>): Json {
     const prices: Json = {};
     for (const market of state.markets.markets) {
@@ -180,7 +196,7 @@ export class DialectMarkets {
     return prices;
   }
 
-  /** By coin; the first dex has those of spot pairs among them. */
+  /** Returns the mid prices by coin. Those of the first dex include spot pairs. */
   mids(state: StateView, dex: string): Json {
     const mids = marketsOf(state, dex).map((market) => [
       market.coin,
@@ -190,7 +206,7 @@ export class DialectMarkets {
     return Object.fromEntries([...mids, ...spot]);
   }
 
-  /** Whether there is such a market, in just this spelling. */
+  /** True if there is a market with exactly this name. */
   hasCoin(state: StateView, coin: string): boolean {
     const isDelisted = Object.values(DELISTED)
       .flat()
@@ -202,7 +218,7 @@ export class DialectMarkets {
   }
 }
 
-/** A list of dexes may have an element that is null; the others keep their places. */
+/** Adds an element that is null to a list of dexes, because the exchange's list may contain null. */
 function addOdd(dexes: Json[]): Json[] {
   return dexes.toSpliced(2, 0, null);
 }
@@ -216,7 +232,7 @@ function modeOf(dex: string): string {
   return dex === 'idx' ? 'noCross' : 'strictIsolated';
 }
 
-/** Puts what is made of each delisted market of the dex in its place. */
+/** Inserts an item for each delisted market of the dex at the market's index. */
 function insert(dex: string, items: Json[], make: (delisted: Delisted) => Json): void {
   for (const delisted of DELISTED[dex] ?? []) items.splice(delisted.place, 0, make(delisted));
 }
@@ -233,7 +249,10 @@ function describeDelisted(
   };
 }
 
-/** The mid is not the mark, so that nobody can take one for the other. */
+/**
+ * Returns the prices of a market. The mid price differs from the mark price, so that tests notice
+ * if they are confused.
+ */
 function pricesOf({ markets }: StateView, { coin, priceDecimals }: Market): Json {
   const mark = markets.markPrice(markets.findMarket(coin) ?? 0);
   return { markPx: formatUnits(mark, priceDecimals), midPx: formatUnits(mark + 1, priceDecimals) };

@@ -1,7 +1,8 @@
 /**
- * The modes of accounts, and the spot answers that show what backs them. One balance of a token backs
- * all dexes with that token: what is available of it after the maintenance of those dexes, and in one of
- * them the difference between its maintenance and its value comes on top.
+ * The modes of accounts, and the spot answers that show their backing. One balance of a token backs
+ * all dexes with this token. The collateral of one of these dexes is the amount that is available
+ * after the maintenance margins of all these dexes, plus the difference between this dex's
+ * maintenance margin and its value.
  */
 
 import { parseAddress } from '../../src/exact/address.ts';
@@ -18,7 +19,7 @@ type Json = ReturnType<typeof JSON.parse>;
 /** The accounts of a user in dexes with one collateral token. */
 interface Backing {
   readonly token: number;
-  /** What orders at the spot market hold of the balance. */
+  /** The part of the balance that is reserved for orders on the spot market. */
   readonly spotOrders: Exact;
   readonly accounts: readonly AccountFigures[];
 }
@@ -31,12 +32,15 @@ const COINS: Readonly<Record<number, string>> = {
 };
 const USD_DECIMALS = 6;
 const SPOT_ORDERS = 12_345_678;
-/** One user of four has orders at the spot market. */
+/** Users with orders on the spot market: one user of four. */
 const SPOT_TRADERS = /[1-4]$/;
-/** A spot balance has eight decimals, an account's amounts six: no answer shows the rest. */
+/**
+ * A spot balance has eight decimals and an account's amounts have six. No other answer shows these
+ * last two digits.
+ */
 const BELOW_USD_UNIT = '37';
 
-/** Of accounts that are not unified: what lies in spot backs nothing. */
+/** The balance of accounts that are not unified: it backs nothing. */
 const OWN_BALANCE = {
   coin: 'USDC',
   token: 0,
@@ -44,14 +48,17 @@ const OWN_BALANCE = {
   hold: '0.0',
   entryNtl: '0.0',
 };
-/** Rows of unified accounts, with and without a token, that no dex has as collateral. */
+/** Rows of unified accounts in tokens that are no dex's collateral, and in rows without a token. */
 const OTHER_BALANCES = [
   { coin: 'HYPE', token: 150, total: '0.17021168', hold: '0.0', entryNtl: '9.47722185' },
   { coin: 'UBTC', token: 197, total: '0.5997840005', hold: '0.0', entryNtl: '47797.2' },
   { coin: '+107580', total: '0.0', hold: '0.0', entryNtl: '0.0' },
 ];
 
-/** Of an account that borrows: its dollars are below zero, and a token that it lends backs them. */
+/**
+ * The balances of an account that borrows: its dollars are negative, and they are backed by a token
+ * that the account lends.
+ */
 const PORTFOLIO = {
   portfolioMarginEnabled: true,
   balances: [
@@ -70,18 +77,18 @@ const PORTFOLIO = {
   ],
 };
 
-/** Modes whose rules are not those of the ledger: one user of sixteen has each. */
+/** Modes whose rules the ledger does not have. Each applies to one user of sixteen. */
 const OTHER_MODES: readonly [RegExp, string][] = [
   [/3$/, 'portfolioMargin'],
   [/9$/, 'dexAbstraction'],
 ];
 
-/** Whether the accounts of the user follow rules that the ledger does not have. */
+/** True if the accounts of the user follow rules that the ledger does not have. */
 export function hasOtherRules(user: string): boolean {
   return OTHER_MODES.some(([pattern]) => pattern.test(user));
 }
 
-/** Whether all accounts of the user can be recorded. */
+/** True if all accounts of the user can be recorded. */
 export function isFollowed(user: string): boolean {
   return !hasOtherRules(user) && !hasIsolatedLeg(user);
 }
@@ -140,7 +147,7 @@ function describeBalance(backing: Backing): Json {
   const { token, accounts, spotOrders } = backing;
   const hold = sumOf(accounts, ({ summary }) => maximum(0, summary.accountValue));
   const held = formatUnits(add(hold, spotOrders), USD_DECIMALS);
-  // A dex that owes draws on the balance of the token.
+  // A dex with a debt takes from the balance of the token.
   const owed = subtract(
     hold,
     sumOf(accounts, ({ summary }) => summary.accountValue),
@@ -157,7 +164,7 @@ function describeBalance(backing: Backing): Json {
   };
 }
 
-/** The accounts of one token agree on this. */
+/** Returns the available amount. It is the same for all accounts of one token. */
 function availableOf({ accounts }: Backing): Exact {
   if (accounts.length === 0) return 0;
   const [{ collateral, crossSummary, crossMaintenanceMargin }] = accounts;

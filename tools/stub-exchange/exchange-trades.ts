@@ -1,4 +1,7 @@
-/** The trades of a block: the simulator writes each as two fills, the taker's and then the maker's. */
+/**
+ * The trades of a block. The simulator writes each trade as two fills: first the taker's fill, then
+ * the maker's.
+ */
 
 export interface Trade {
   readonly coin: string;
@@ -12,7 +15,7 @@ export interface Trade {
   readonly users: readonly [string, string];
 }
 
-/** Funding that a user has paid or got. */
+/** A funding payment that a user has paid or received. */
 export interface Payment {
   readonly coin: string;
   readonly user: string;
@@ -33,7 +36,7 @@ interface Line {
   readonly events: readonly { readonly type: string }[];
 }
 
-/** Trades of one block share its number, as on the exchange those of one transaction do. */
+/** Trades of one block share its number, like trades of one transaction on the exchange. */
 const TRADES_PER_BLOCK_MAX = 1000;
 
 export function readTrades(line: string): Trade[] {

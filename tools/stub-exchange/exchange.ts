@@ -1,7 +1,7 @@
 /**
- * The stub's exchange: the simulator on a clock of its own, and the ledger that is the truth. Every
- * block is in the ledger's file before anyone is told of it, so the state at any time can be rebuilt,
- * also after the stub was killed.
+ * The stub's exchange: the simulator on a separate clock, and the ledger that is the truth. Every
+ * block is written to the ledger's file before any client sees it. So the state at any time can be
+ * rebuilt, even after the stub was killed.
  */
 
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
@@ -13,33 +13,33 @@ import { type Payment, readPayments, readTrades, type Trade } from './exchange-t
 import { TruthLines } from './truth-lines.ts';
 
 export interface ExchangeOptions {
-  /** The ledger's file, NDJSON. If it exists, the exchange continues it. */
+  /** The ledger's file, as NDJSON. If the file exists, the exchange continues it. */
   readonly file: string;
   readonly seed: string;
   readonly accounts: number;
-  /** The exchange's time at `anchorMs` of this machine's clock. */
+  /** The exchange's time when this machine's clock is at `anchorMs`. */
   readonly startTimeMs: number;
   readonly anchorMs: number;
-  /** Milliseconds of the exchange in one of this machine. */
+  /** The exchange's milliseconds per millisecond of this machine. */
   readonly speed: number;
-  /** How old the answers of a stalled server are, in milliseconds of the exchange. */
+  /** The age of the answers of a stalled server, in milliseconds of the exchange. */
   readonly lagMs: number;
-  /** How long after the hour its funding is booked, in milliseconds of the exchange. */
+  /** The delay after the hour at which its funding is booked, in milliseconds of the exchange. */
   readonly fundingLateMs?: number;
-  /** False if the file has all blocks: a recording. */
+  /** False if the file has all blocks, because it is a recording. */
   readonly isSimulated: boolean;
 }
 
-/** What a block brought, for push. */
+/** The content of a block that push reports. */
 export interface BlockNews {
   readonly time: number;
   readonly trades: readonly Trade[];
   readonly payments: readonly Payment[];
-  /** By coin. */
+  /** The coins whose marks changed. */
   readonly changedMarks: ReadonlySet<string>;
 }
 
-/** Answers of the exchange are 130 to 270 ms old when they come. */
+/** The age of an answer when it arrives: the answers of the exchange are 130 to 270 ms old. */
 const BEHIND_MS = 150;
 
 export class Exchange {
@@ -50,7 +50,7 @@ export class Exchange {
   readonly #ledger: number;
   readonly #nowMs: () => number;
 
-  /** @param nowMs this machine's clock, unless a test has one of its own */
+  /** @param nowMs this machine's clock, or the clock of a test */
   constructor(options: ExchangeOptions, nowMs: () => number = Date.now) {
     this.#options = options;
     this.#nowMs = nowMs;
@@ -62,10 +62,10 @@ export class Exchange {
     if (options.isSimulated) {
       this.#lines = this.#resume(lines);
       lines.push(...this.#setUp(this.#lines));
-      // The simulator has not seen what was added to its first blocks.
+      // The simulator does not know the events that were added to its first blocks.
       this.#lines = this.#resume(lines);
     }
-    // A stalled server has seen the start of the exchange, too.
+    // A stalled server also knows the start of the exchange.
     for (const line of lines) this.#lagging.add(line);
     this.#lagging.catchUp(this.#state.time);
   }
@@ -74,12 +74,12 @@ export class Exchange {
     return this.#state;
   }
 
-  /** As a server sees the exchange that has stalled. */
+  /** The state as a stalled server sees it. */
   get stalledState(): StateView {
     return this.#lagging.state;
   }
 
-  /** The simulator goes on from a state of its own, which has less than the ledger. */
+  /** Resumes the simulator from a separate state, which has less data than the ledger. */
   #resume(lines: readonly string[]): TruthLines {
     const { seed, accounts, startTimeMs, fundingLateMs } = this.#options;
     const resume = createState();
@@ -88,7 +88,7 @@ export class Exchange {
     return new TruthLines(simulator, { state: this.#state, lines, resume, fundingLateMs });
   }
 
-  /** The first blocks; of a ledger that is continued, one block. */
+  /** Makes the first blocks; if a ledger is continued, makes one block. */
   #setUp(truth: TruthLines): string[] {
     const lines: string[] = [];
     while (!truth.isSetUp) {
@@ -99,7 +99,10 @@ export class Exchange {
     return lines;
   }
 
-  /** The next block, at the clock's time; each has a time of its own, which names it. */
+  /**
+   * Makes the next block, at the clock's time. Each block has a different time, which identifies
+   * the block.
+   */
   step(): BlockNews {
     if (this.#lines === undefined) throw new Error('a recording has no further blocks');
     const { startTimeMs, anchorMs, speed, lagMs } = this.#options;
@@ -114,7 +117,7 @@ export class Exchange {
     return { time, trades: readTrades(line), payments: readPayments(line), changedMarks };
   }
 
-  /** These events come first in the next block. */
+  /** Adds events, which come first in the next block. */
   add(events: readonly WireEvent[]): void {
     this.#lines?.add(events);
   }
@@ -124,10 +127,10 @@ export class Exchange {
   }
 }
 
-/** The state some time ago. */
+/** The state at an earlier time. */
 class LaggingState {
   readonly state = createState();
-  /** Blocks that it has not seen yet. */
+  /** The blocks that this state does not include yet. */
   readonly #ahead: { line: string; time: number }[] = [];
 
   add(line: string): void {
@@ -145,7 +148,10 @@ export function timeOfLine(line: string): number {
   return Number(/^\{"height":\d+,"time":(\d+)/.exec(line)?.[1]);
 }
 
-/** The whole lines of the file; one that a kill has cut off is removed from it. */
+/**
+ * Returns the complete lines of the file. An incomplete line, which a kill has cut off, is removed
+ * from the file.
+ */
 function loadLines(file: string): string[] {
   if (!existsSync(file)) return [];
   const text = readFileSync(file, 'utf8');

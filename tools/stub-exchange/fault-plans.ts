@@ -1,4 +1,7 @@
-/** Random plans of faults for seeded runs: some at a time, each often or rarely. */
+/**
+ * Draws random plans of faults for seeded runs: several faults at a time, each of them frequent or
+ * rare.
+ */
 
 import type { Random } from '../../src/simulator/random.ts';
 import { ANSWER_FAULTS, type AnswerFault, type FaultPlan, PUSH_FAULTS } from './faults.ts';
@@ -7,7 +10,7 @@ const PUSH_CHANCE = 0.2;
 const STRANGE_COIN_CHANCE = 0.15;
 const OTHER_LISTS_CHANCE = 0.2;
 const GONE_CHANCE = 0.08;
-/** The share of requests that some right answer is left for. */
+/** The minimum share of requests that get a right answer. */
 const RIGHT_SHARE_MIN = 0.1;
 
 export function drawPlan(random: Random): FaultPlan {

@@ -1,49 +1,55 @@
-/** The faults that the stub can be told to have, and which one a request meets. */
+/** The faults that the stub can have, and the choice of the fault for a request. */
 
 import type { Random } from '../../src/simulator/random.ts';
 
-/** What a request may meet instead of its answer. */
+/** The faults that replace an answer. */
 export const ANSWER_FAULTS = [
-  /** Answered, but late. */
+  /** The answer is late. */
   'slow',
-  /** Never answered. */
+  /** There is no answer. */
   'hang',
   /** The connection is reset before the answer, or in the middle of it. */
   'reset',
-  /** 429 with the body null. */
+  /** Status 429 with the body null. */
   'tooMany',
-  /** 500 with the body null. */
+  /** Status 500 with the body null. */
   'failure',
-  /** 422 as text. */
+  /** Status 422 with a text. */
   'refused',
-  /** JSON that is cut off. */
+  /** JSON that is truncated. */
   'truncated',
-  /** A page, with status 200. */
+  /** An HTML page with status 200. */
   'notJson',
-  /** JSON of another form. */
+  /** JSON with another structure. */
   'wrongShape',
   /** A body that does not end for a long time. */
   'huge',
-  /** The answer about another account; to one question only once until a right answer came. */
+  /**
+   * The answer about another account. After this fault, a question gets it again only after a right
+   * answer.
+   */
   'otherAccount',
-  /** A true answer of some time ago, from a server that has stalled. */
+  /** An answer that was true some time ago, from a stalled server. */
   'stalled',
-  /** One figure contradicts the others. */
+  /** One figure contradicts the other figures. */
   'contradiction',
 ] as const;
 export type AnswerFault = (typeof ANSWER_FAULTS)[number];
 
-/** What happens to push, as long as it is switched on. */
+/** The faults of push, which last as long as they are switched on. */
 export const PUSH_FAULTS = [
-  /** Nothing is sent, not even a pong, and nothing is closed. */
+  /** The server sends nothing, not even a pong, and closes nothing. */
   'silent',
-  /** Messages come twice, and old trades and states again. */
+  /** Messages are sent twice, and old trades and states are sent again. */
   'repeating',
   /** Some messages are lost. */
   'dropping',
-  /** Every connection is closed every second. */
+  /** Every connection is closed once a second. */
   'closing',
-  /** A frame of compressed marks is cut, or inflates to more than any client should take. */
+  /**
+   * A frame of compressed marks is truncated, or inflates to more bytes than a client should
+   * accept.
+   */
   'brokenFrames',
   /** A subscription to one of the listed coins closes the connection. */
   'closingOnCoin',
@@ -51,16 +57,22 @@ export const PUSH_FAULTS = [
 export type PushFault = (typeof PUSH_FAULTS)[number];
 
 export interface FaultPlan {
-  /** The share of requests that meet the fault, from 0 to 1. */
+  /** The share of requests with the fault, from 0 to 1, for each fault. */
   readonly answers?: Partial<Record<AnswerFault, number>>;
-  /** Only questions of these types meet a fault; all if undefined. */
+  /** Only questions of these types can get a fault; all types if undefined. */
   readonly types?: readonly string[];
   readonly push?: readonly PushFault[];
-  /** The exchange lists a coin that the vocabulary cannot hold, and users hold it. */
+  /**
+   * The exchange lists a coin whose name the ledger does not allow, and users have positions in
+   * this coin.
+   */
   readonly strangeCoin?: boolean;
-  /** The lists of dexes and markets change: order, a new market, a delisted one, a dex less. */
+  /**
+   * The lists of dexes and markets change: another order, a new market, a delisted market and one
+   * dex less.
+   */
   readonly otherLists?: boolean;
-  /** The server is gone: connections are refused. */
+  /** The server is unreachable: connections are refused. */
   readonly gone?: boolean;
 }
 
@@ -77,7 +89,7 @@ export class Faults {
     return this.plan.push?.includes(fault) ?? false;
   }
 
-  /** The fault that a request meets, if any. */
+  /** Returns the fault of a request; returns undefined if the request has no fault. */
   draw(type: string): AnswerFault | undefined {
     const { answers = {}, types } = this.plan;
     if (types !== undefined && !types.includes(type)) return undefined;

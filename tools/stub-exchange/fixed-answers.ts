@@ -1,4 +1,4 @@
-/** Answers to questions that a follower only passes on: the same rows for everybody. */
+/** The answers to questions that a follower only passes on: the same rows for all users. */
 
 type Json = ReturnType<typeof JSON.parse>;
 

@@ -1,6 +1,7 @@
 /**
- * Answers of a follower, held against the truth. An account's rows must be those at its Account-Time,
- * to the last digit, and its figures what a second implementation makes of them at the answer's marks.
+ * Compares the answers of a follower with the truth. An account's rows must be equal to the last
+ * digit to those at its Account-Time, and its figures must be equal to those that a second
+ * implementation computes at the answer's marks.
  */
 
 import assert from 'node:assert/strict';
@@ -20,8 +21,8 @@ export interface FollowerAnswer {
 }
 
 /**
- * How much older than the account a mark may be, in milliseconds of the exchange: pushed marks carry
- * no time, so they are believed for some seconds after the last message, and messages may be lost.
+ * By how much a mark may be older than the account, in milliseconds of the exchange. Pushed marks
+ * have no time, so they are used for some seconds after the last message, and messages may be lost.
  */
 const MARK_SLACK_MS = 15_000;
 
@@ -29,9 +30,9 @@ export interface CheckOptions {
   readonly markSlackMs?: number;
 }
 
-/** Lists and auctions carry no time of their own: the block's is up to a round trip off. */
+/** Lists and auctions have no time, so the time of their block differs by up to a round trip. */
 const UNTIMED_SLACK_MS = 5000;
-/** Markets are read again every minute. */
+/** The maximum age of the markets, which are read every minute. */
 const MARKETS_AGE_MS = 90_000;
 
 type Check = (truth: Truth, told: FollowerAnswer, options: CheckOptions) => void;
@@ -42,7 +43,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   perpDeployAuctionStatus: checkAuction,
 };
 
-/** Throws if an answer of the follower is not true. */
+/** Checks an answer of the follower; throws if the answer is not true. */
 export function checkFollowerAnswer(
   truth: Truth,
   told: FollowerAnswer,
@@ -83,7 +84,10 @@ function checkAccount(
   assert.deepEqual(answer, first, where);
 }
 
-/** A follower lists markets in the exchange's order if all have a price, else as prices come. */
+/**
+ * Sorts positions by coin. A follower lists markets in the exchange's order if all have a price,
+ * and otherwise in the order in which the prices arrive.
+ */
 function sortPositions(account: Json): Json {
   account.assetPositions.sort((one: Json, other: Json) =>
     one.position.coin < other.position.coin ? -1 : 1,
@@ -95,7 +99,10 @@ function isSameAnswer(answer: Json, expected: Json): boolean {
   return JSON.stringify(answer) === JSON.stringify(expected);
 }
 
-/** The prices that the answer's position values are made of; each was true at some time since. */
+/**
+ * Returns the prices from which the answer's position values result. Each price must have been true
+ * at some time after `since`.
+ */
 function readMarks(truth: Truth, answer: Json, since: number): Map<string, bigint> {
   const marks = new Map<string, bigint>();
   for (const { position } of answer.assetPositions) {
@@ -113,12 +120,15 @@ function readMarks(truth: Truth, answer: Json, since: number): Map<string, bigin
   return marks;
 }
 
-/** Of a price with ten decimals, whose last one is rounded on both sides. */
+/**
+ * The tolerance for a price with ten decimals, because its last decimal is rounded on both sides.
+ */
 const PRICE_SLACK = 2e-10;
 
 /**
- * A collateral that was found from prices is as exact as they are printed: where all positions are
- * large, a price that is computed from it may end in another digit.
+ * Aligns the liquidation prices of the two answers. A collateral that was computed from prices is
+ * only as exact as the printed prices: if all positions are large, a price that is computed from
+ * this collateral may differ in its last digit.
  */
 function alignPrices(answer: Json, expected: Json): void {
   for (const [index, { position }] of answer.assetPositions.entries()) {
@@ -136,7 +146,10 @@ interface Valuation {
   readonly ledgerTime: number;
 }
 
-/** The answer by the tiers of every moment at which a follower may have read them, the newest first. */
+/**
+ * Returns the answer for each moment at which a follower may have read the tiers, the newest moment
+ * first.
+ */
 function computeAnswers(truth: Truth, valuation: Valuation): Json[] {
   const { ledgerTime } = valuation;
   return listMarketTimes(truth, valuation).map((marketsTime) => {
@@ -146,7 +159,10 @@ function computeAnswers(truth: Truth, valuation: Valuation): Json[] {
   });
 }
 
-/** The moments at which tiers of the account's markets changed, and the earliest of all. */
+/**
+ * Returns the moments at which tiers of the account's markets changed, and the earliest possible
+ * moment.
+ */
 function listMarketTimes(truth: Truth, { rows, ledgerTime }: Valuation): number[] {
   const since = ledgerTime - MARKETS_AGE_MS;
   const changes = Object.keys(rows.holdings).flatMap(
@@ -155,7 +171,7 @@ function listMarketTimes(truth: Truth, { rows, ledgerTime }: Valuation): number[
   return [...new Set([since, ...changes])].sort((one, other) => other - one);
 }
 
-/** A ledger with one account: its rows, at the given marks. */
+/** Creates a ledger with the rows of one account, at the given marks. */
 function createRows(truth: Truth, valuation: Valuation, marketsTime: number): NaiveState {
   const { user, dex, rows, marks } = valuation;
   const state = createNaiveState();
@@ -171,7 +187,8 @@ function createRows(truth: Truth, valuation: Valuation, marketsTime: number): Na
   }
   state.accounts.set(keyOf(user, dex), { ...rows.account, time: 0 });
   for (const [coin, holding] of Object.entries(rows.holdings)) {
-    // A position that the answer does not list has no mark: it is compared as missing.
+    // A position that the answer does not list has no mark. The comparison reports this position as
+    // missing.
     if (marks.has(coin)) state.holdings.set(keyOf(user, coin), holding);
   }
   assertSameCoins(rows, marks, user);
@@ -186,7 +203,10 @@ function assertSameCoins(
   assert.deepEqual([...marks.keys()].sort(), Object.keys(holdings).sort(), `positions of ${user}`);
 }
 
-/** Whether nothing was withdrawable when it was read: how much orders reserve is then not told. */
+/**
+ * True if nothing was withdrawable when the account was read: answers then do not show how much the
+ * orders reserve.
+ */
 function isNothingFree(
   truth: Truth,
   { accountTime, ...account }: Omit<Valuation, 'marks' | 'ledgerTime'> & { accountTime: number },
@@ -205,7 +225,7 @@ function checkDelegations(truth: Truth, told: FollowerAnswer): void {
   const time = headerOf(told, 'account-time');
   const user = String(told.question['user']).toLowerCase();
   const answer = JSON.stringify(JSON.parse(told.body));
-  // A list is at least as new as its time says: it may have come long after it was asked for.
+  // A list is at least as new as its time: it may have arrived long after its request.
   const range = [time - UNTIMED_SLACK_MS, Number.POSITIVE_INFINITY] as const;
   const true_ = truth.delegationsBetween(user, ...range).map((list) => JSON.stringify(list));
   assert.ok(true_.includes(answer), `${user} at ${time}: ${answer}, not one of ${true_}`);

@@ -1,4 +1,4 @@
-/** A stub exchange, a follower of it, and the truth: what most tests of following start with. */
+/** A stub exchange, a follower of it, and the truth, with which most tests of following start. */
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -17,7 +17,10 @@ export interface Following {
   readonly truth: Truth;
   readonly follower: RunningFollower;
   readonly data: string;
-  /** Holds answers against the truth up to now; the exchange's own against what it has sent. */
+  /**
+   * Compares answers with the current truth, and compares the exchange's own answers with the
+   * answers that the stub sent.
+   */
   check(told: readonly FollowerAnswer[]): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * For every type that the exchange answers with --forward: a question, and answers in the exchange's form.
- * Together the answers of a type have every member and every form that the schema of the type declares.
+ * For every type that the exchange answers with --forward: a question, and answers in the
+ * exchange's form. Together, the answers of a type contain every member and every form in the
+ * schema of the type.
  */
 
 import { DEX_ANSWERS, FILL, FUNDING, OPEN_ORDER } from './fixed-answers.ts';
@@ -242,7 +243,7 @@ const PERIOD = {
   ...{ accountValueHistory: [[TIME, '100.0']], pnlHistory: [[TIME, '1.5']], vlm: '2000.0' },
 };
 
-/** Questions that the ledger answers without --forward, as far as the ledger can. */
+/** Questions that the ledger answers without --forward, if it has the data. */
 const SPOT: readonly ForwardedExample[] = [
   { type: 'portfolio', fields: ofUser, answers: [[['day', PERIOD]]] },
   { type: 'spotMeta', fields: {}, answers: [SPOT_META] },

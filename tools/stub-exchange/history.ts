@@ -1,11 +1,11 @@
-/** A value over the exchange's time: kept where it changed. */
+/** The history of a value over the exchange's time. Only changes are stored. */
 
 export class History<T> {
   readonly #times: number[] = [];
   readonly #values: T[] = [];
   #last: string | undefined;
 
-  /** Times ascend. */
+  /** Adds a value. The times must ascend. */
   add(time: number, value: T): void {
     const text = JSON.stringify(value, (_, part) =>
       typeof part === 'bigint' ? String(part) : part,
@@ -16,7 +16,7 @@ export class History<T> {
     this.#values.push(value);
   }
 
-  /** The value at a time; undefined before the first. */
+  /** Returns the value at a time; returns undefined before the first value. */
   at(time: number): T | undefined {
     return this.#values[this.#indexAt(time)];
   }
@@ -25,12 +25,12 @@ export class History<T> {
     return this.#values[0];
   }
 
-  /** When it changed, from a time on. */
+  /** Returns the times of the changes from a time on. */
   changesSince(time: number): readonly number[] {
     return this.#times.filter((changed) => changed >= time);
   }
 
-  /** All values between two times, both included, the earliest first. */
+  /** Returns all values between two times, both inclusive, the earliest value first. */
   between(from: number, to: number): readonly T[] {
     return this.#values.slice(Math.max(0, this.#indexAt(from)), this.#indexAt(to) + 1);
   }

@@ -1,4 +1,7 @@
-/** The cash of an isolated position that has outlived it: in the account's totals, and nowhere else. */
+/**
+ * The cash that is left of a closed isolated position. It is in the account's totals, and in no
+ * other figure.
+ */
 
 import { printDouble } from './printed-doubles.ts';
 
@@ -6,7 +9,7 @@ type Json = ReturnType<typeof JSON.parse>;
 
 const LEG_USD = 25.125;
 
-/** One user of sixteen, on the first dex. */
+/** True for one user of sixteen, on the first dex. */
 export function hasIsolatedLeg(user: string): boolean {
   return /e$/i.test(user);
 }

@@ -1,6 +1,6 @@
 /**
- * Other lists of markets, as after a change of the exchange's: on the first dex the order is another,
- * one market is new, and one more is delisted.
+ * Other lists of markets, as after a change by the exchange: on the first dex the order differs,
+ * one market is new, and one more market is delisted.
  */
 
 type Json = ReturnType<typeof JSON.parse>;
@@ -23,7 +23,10 @@ export function changeContexts(contexts: Json[]): void {
   contexts.reverse().unshift({ ...form, ...PRICES }, { ...form, ...PRICES, midPx: null });
 }
 
-/** The new market is in each frame: its price changes all the time. */
+/**
+ * Adds the price of the new market. Every frame contains it, because this price changes all the
+ * time.
+ */
 export function addLatePrice(prices: Json): void {
   prices[LATE_COIN] = PRICES;
 }

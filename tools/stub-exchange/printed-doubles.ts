@@ -1,4 +1,7 @@
-/** Amounts as the exchange prints them: the nearest double, with ten decimals, zeros trimmed. */
+/**
+ * Prints amounts as the exchange does: the nearest double, with ten decimals and without trailing
+ * zeros.
+ */
 
 type Json = ReturnType<typeof JSON.parse>;
 
@@ -10,7 +13,10 @@ export function printDouble(value: string | number): string {
     .replace(/(\.\d+?)0+$/, '$1');
 }
 
-/** The amounts of a position; prices and ratios have noise that is larger. */
+/**
+ * The fields of a position that are amounts. Prices and ratios have a larger error, so they are not
+ * included.
+ */
 const POSITION_AMOUNTS = ['szi', 'positionValue', 'unrealizedPnl', 'marginUsed'];
 
 /** Prints every amount of an account's answer, in place. */

@@ -1,4 +1,4 @@
-/** The messages of a subscription: what it brings at first, and after each block. */
+/** The messages of a subscription: the first messages, and the messages after each block. */
 
 import { deflateRawSync } from 'node:zlib';
 import type { DialectAnswers, Json, Question } from './dialect-answers.ts';
@@ -16,7 +16,7 @@ export const SUBSCRIPTION_TYPES: readonly string[] = [
 
 export const USER_TYPES: readonly unknown[] = ['clearinghouseState', 'allDexsClearinghouseState'];
 
-/** A position of no size, as pushed states may list one. */
+/** A position with size 0, which pushed states may contain. */
 const NO_POSITION = {
   szi: '0.0',
   leverage: { type: 'cross', value: 3 },
@@ -30,16 +30,16 @@ const NO_POSITION = {
   cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
 };
 
-/** How often prices come, in milliseconds of the exchange. */
+/** The intervals of prices and of contexts, in milliseconds of the exchange. */
 const FAST_MS = 1_000;
 const CONTEXTS_MS = 13_600;
-/** The first message of a subscription to trades repeats those of this time. */
+/** The first message of a subscription to trades repeats the trades of this time. */
 const RECENT_MS = 20_000;
 
 export class PushMessages {
   readonly #exchange: Exchange;
   readonly #answers: DialectAnswers;
-  /** What is due to all subscribers at this moment. */
+  /** The messages that are now due to all subscribers. */
   #fast: Json;
   #contexts: Json;
   #fastMs = Number.NEGATIVE_INFINITY;
@@ -54,14 +54,17 @@ export class PushMessages {
     this.#answers = answers;
   }
 
-  /** A new block: what was made for the last one is old. */
+  /** Adds a block. The messages that were made for the last block are dropped. */
   block({ time, trades, changedMarks }: BlockNews): void {
     for (const coin of changedMarks) this.#changed.add(coin);
     this.#recent = [...this.#recent, ...trades].filter((trade) => trade.time > time - RECENT_MS);
     this.tick(time);
   }
 
-  /** Prices are sent by the clock, whether there are blocks or not. */
+  /**
+   * Makes the messages with prices that are due. Prices are sent by the clock, even without new
+   * blocks.
+   */
   tick(timeMs: number): void {
     this.#fast = undefined;
     this.#contexts = undefined;
@@ -94,7 +97,10 @@ export class PushMessages {
     return USER_TYPES.includes(type) ? this.#account(subscription) : this.due(subscription);
   }
 
-  /** What is due, if it is a subscription to prices. */
+  /**
+   * Returns the message that is due for a subscription to prices; returns undefined for other
+   * subscriptions.
+   */
   due({ type }: Question): Json | undefined {
     if (type === 'fastAssetCtxs') return this.#fast;
     return type === 'allDexsAssetCtxs' ? this.#contexts : undefined;
@@ -112,7 +118,10 @@ export class PushMessages {
     return { channel, data: { user, clearinghouseStates: states } };
   }
 
-  /** Of all coins, or of those that have changed: spot prices change all the time. */
+  /**
+   * Returns the prices of all coins, or of the coins that have changed. Spot prices change all the
+   * time.
+   */
   #frame(coins: ReadonlySet<string> | undefined): Json {
     const prices = this.#answers.markets.prices(this.#exchange.state, coins);
     this.#frames++;
@@ -153,7 +162,7 @@ function tradesOf({ coin: wanted }: Json, trades: readonly Trade[]): Json | unde
   return data.length === 0 ? undefined : { channel: 'trades', data };
 }
 
-/** As text: base64 of raw DEFLATE. */
+/** Returns the prices as text: base64 of raw DEFLATE. */
 export function deflate(prices: Json): string {
   return deflateRawSync(JSON.stringify(prices)).toString('base64');
 }

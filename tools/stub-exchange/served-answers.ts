@@ -2,7 +2,7 @@
 
 import type { Json, Question } from './dialect-answers.ts';
 
-/** For each account, that many are kept. */
+/** The maximum number of stored answers for each account. */
 const KEPT_MAX = 200;
 
 function keyOf(question: Readonly<Record<string, unknown>>): string {
@@ -22,12 +22,12 @@ export class ServedAnswers {
     if (bodies.length > KEPT_MAX) bodies.shift();
   }
 
-  /** What was sent for the question, the latest last. */
+  /** Returns the answers that were sent to the question, the latest last. */
   list(question: Question): readonly string[] {
     return this.#bodies.get(keyOf(question)) ?? [];
   }
 
-  /** Makes the answer to a question, whatever the exchange's state is. */
+  /** Fixes the answer to a question, whatever the exchange's state is. */
   fix(question: Question, answer: Json): void {
     this.#fixed.set(keyOf(question), answer);
   }

@@ -1,6 +1,12 @@
-/** The weight that the stub has served, by the exchange's clock: what a follower must not exceed. */
+/**
+ * The weight that the stub has served, by the exchange's clock. A follower must not exceed its
+ * limit.
+ */
 
-/** The dialect's weights; written out here, so that a wrong one in the follower is seen. */
+/**
+ * The weights of the dialect. They are repeated here, so that tests notice a wrong weight in the
+ * follower.
+ */
 const LIGHT_TYPES: readonly unknown[] = [
   'clearinghouseState',
   'spotClearinghouseState',
@@ -15,7 +21,7 @@ export function weightOfType(type: unknown): number {
   return LIGHT_TYPES.includes(type) ? 2 : 20;
 }
 
-/** Requests in the last minute. */
+/** The weight of the requests in the last minute. */
 export class ServedWeight {
   readonly #minuteMs: number;
   readonly #requests: { atMs: number; weight: number }[] = [];
@@ -25,12 +31,12 @@ export class ServedWeight {
   total = 0;
   readonly countByType: Record<string, number> = {};
 
-  /** @param minuteMs how long a minute of the exchange takes */
+  /** @param minuteMs the duration of a minute of the exchange, in milliseconds of this machine */
   constructor(minuteMs: number) {
     this.#minuteMs = minuteMs;
   }
 
-  /** Counts a request that has arrived, however it is answered. */
+  /** Counts a request that has arrived, whatever its answer is. */
   add(type: string, weight: number, nowMs: number): void {
     this.#forget(nowMs);
     this.#requests.push({ atMs: nowMs, weight });

@@ -1,6 +1,6 @@
 /**
- * A coin that the ledger's vocabulary cannot hold: its name has a character that coins do not have. It
- * is listed among the others, and some users hold it.
+ * A coin that the ledger does not allow, because its name has an invalid character. The coin is
+ * listed among the other coins, and some users have positions in it.
  */
 
 import { formatUnits, parseBigUnits } from '../../src/exact/decimal.ts';
@@ -9,7 +9,10 @@ type Json = ReturnType<typeof JSON.parse>;
 
 export const STRANGE_COIN = 'TST/2';
 const LEVERAGE = 3;
-/** Its place in the universe: in the middle, so that a list without it would be shifted. */
+/**
+ * The coin's index in the universe. It is in the middle, so that a list without this coin would be
+ * shifted.
+ */
 const PLACE = 5;
 const MARK = '1.5';
 
@@ -27,7 +30,7 @@ const POSITION = {
   cumFunding: { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' },
 };
 
-/** Its part of the account's summary. */
+/** The part of the account's summary that comes from this position. */
 const ADDED = {
   accountValue: POSITION.marginUsed,
   totalNtlPos: POSITION.positionValue,
@@ -35,7 +38,7 @@ const ADDED = {
   totalMarginUsed: POSITION.marginUsed,
 };
 
-/** One user of eight. */
+/** True for one user of eight. */
 export function holdsStrangeCoin(user: string): boolean {
   return /[07]$/.test(user);
 }

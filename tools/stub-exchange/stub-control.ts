@@ -1,11 +1,14 @@
-/** How a test drives the stub: a second HTTP server, which has no faults and is not counted. */
+/**
+ * The HTTP server by which a test controls the stub. It has no faults, and its requests are not
+ * counted.
+ */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 type Json = ReturnType<typeof JSON.parse>;
-/** What the stub does for each path. */
+/** The action of the stub for each path. */
 export type Commands = Readonly<Record<string, (body: Json) => unknown>>;
 
 export class StubControl {
@@ -20,7 +23,7 @@ export class StubControl {
   }
 
   async listen(port: number): Promise<number> {
-    // A connection that is kept and closed at the same moment would fail a test's command.
+    // With keep-alive, a connection that is closed while it is reused would fail a test's command.
     this.#server.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
     return (this.#server.address() as AddressInfo).port;

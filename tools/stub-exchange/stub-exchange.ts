@@ -1,10 +1,11 @@
 /**
- * The stub exchange: a program of its own, which speaks the dialect of a live exchange over HTTP and
- * WebSocket. Not a test, but started by tests.
+ * The stub exchange: a separate program, which speaks the dialect of a live exchange over HTTP and
+ * WebSocket. It is not a test; tests start it.
  *
  *   node stub-exchange.js OPTIONS
  *
- * OPTIONS are `StubOptions` as JSON. Prints {"port", "controlPort"} once it listens. Ends on SIGTERM.
+ * OPTIONS are `StubOptions` as JSON. The program prints {"port", "controlPort"} when it listens,
+ * and ends on SIGTERM.
  */
 
 import { Random } from '../../src/simulator/random.ts';
@@ -58,7 +59,7 @@ const control = new StubControl({
     answers.markets.hasOtherLists = plan.otherLists ?? false;
     await info.setGone(plan.gone ?? false);
   },
-  /** For another client, which has a budget of its own. */
+  /** Counts from 0 again, for another client with a separate budget. */
   forget: () => {
     weight = new ServedWeight(minuteMs);
     info.count(weight);

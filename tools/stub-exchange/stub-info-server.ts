@@ -16,9 +16,12 @@ import { type ServedWeight, weightOfType } from './served-weight.ts';
 import { contradict, misshape } from './wrong-answers.ts';
 
 const NOT_UNDERSTOOD = 'Failed to deserialize the JSON body into the target type';
-/** In the exchange's time. */
+/** The maximum delay of a slow answer, in the exchange's time. */
 const SLOW_MS_MAX = 6_000;
-/** A request that hangs is dropped after this, so that a stub never keeps more than some. */
+/**
+ * A request that hangs is dropped after this time, so that the number of such requests stays
+ * limited.
+ */
 const HANG_MS = 30_000;
 const HUGE_CHUNK = Buffer.alloc(64 * 1024, ' ');
 const HUGE_BYTES = 64 << 20;
@@ -29,9 +32,9 @@ export interface InfoServerOptions {
   readonly faults: Faults;
   readonly random: Random;
   readonly served: ServedAnswers;
-  /** Weight in 60 s; 0 for no limit. */
+  /** The maximum weight in 60 s; 0 for no limit. */
   readonly limit: number;
-  /** Milliseconds of the exchange in one of this machine. */
+  /** The exchange's milliseconds per millisecond of this machine. */
   readonly speed: number;
 }
 
@@ -48,10 +51,10 @@ const plain = (status: number, body: string) => ({
   body,
 });
 
-/** With these, a request gets the right answer. */
+/** The faults with which a request still gets a right answer. */
 const RIGHT: readonly (AnswerFault | undefined)[] = [undefined, 'slow', 'stalled'];
 
-/** Faults that look the same whatever was asked. */
+/** The faults whose reply does not depend on the question. */
 const FIXED_REPLIES: Partial<Record<AnswerFault, HttpReply>> = {
   tooMany: json(429, 'null'),
   failure: json(500, 'null'),
@@ -63,11 +66,11 @@ export class StubInfoServer {
   readonly #options: InfoServerOptions;
   readonly server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Questions whose last answer was about another account. */
+  /** The questions whose last answer was about another account. */
   readonly #crossed = new Set<string>();
   #weight: ServedWeight;
   #port = 0;
-  /** Requests that the limit has refused. */
+  /** The number of requests over the limit, which were refused. */
   refused = 0;
 
   constructor(options: InfoServerOptions, weight: ServedWeight) {
@@ -83,7 +86,7 @@ export class StubInfoServer {
     });
   }
 
-  /** Counts from now on. */
+  /** Starts a new count of the weight. */
   count(weight: ServedWeight): void {
     this.#weight = weight;
     this.refused = 0;
@@ -98,7 +101,10 @@ export class StubInfoServer {
     return this.#port;
   }
 
-  /** Refuses connections and breaks those that are open, or listens again. */
+  /**
+   * Makes the server unreachable: refuses connections and closes the open connections. If `isGone`
+   * is false, listens again.
+   */
   async setGone(isGone: boolean): Promise<void> {
     if (isGone === !this.server.listening) return;
     if (!isGone) {
@@ -128,7 +134,7 @@ export class StubInfoServer {
     await this.#respond(response, question, fault);
   }
 
-  /** Counts the request; false if it is over the limit. */
+  /** Counts the request; returns false if it exceeds the limit. */
   #admit(type: string): boolean {
     const { limit } = this.#options;
     const weight = this.#weight;
@@ -156,7 +162,7 @@ export class StubInfoServer {
     }
   }
 
-  /** Before the answer, or after a part of it. */
+  /** Resets the connection, before the answer or after a part of it. */
   #reset(response: ServerResponse, question: Question): void {
     if (this.#options.random.chance(0.5)) {
       response.socket?.resetAndDestroy();
@@ -181,7 +187,7 @@ export class StubInfoServer {
     return { ...rendered, body: rendered.body.slice(0, random.below(rendered.body.length)) };
   }
 
-  /** The answer with its fault; what was told of an account is kept. */
+  /** Returns the answer with its fault, and stores the answers about accounts. */
   #spoil(question: Question, reply: DialectReply, fault: AnswerFault | undefined): DialectReply {
     const { random, served } = this.#options;
     if (reply.kind !== 'answer') return reply;
@@ -198,7 +204,10 @@ export class StubInfoServer {
     return fixed === undefined ? answers.answer(state, question) : { kind: 'answer', json: fixed };
   }
 
-  /** The question about someone else, unless no right answer came since the last time. */
+  /**
+   * Returns the question about another user. If no right answer was sent since the last time,
+   * returns the question unchanged.
+   */
   #cross(question: Question): Question {
     const key = JSON.stringify(question);
     if (question['user'] === undefined || this.#crossed.has(key)) return question;
@@ -243,7 +252,7 @@ function send(response: ServerResponse, { status, type, body }: HttpReply): void
   response.end(body);
 }
 
-/** A string that does not end, at the speed at which the client reads it. */
+/** Sends a very long string, at the speed at which the client reads it. */
 async function sendHuge(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   response.write('["');

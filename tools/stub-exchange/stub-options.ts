@@ -7,16 +7,16 @@ import type { PushLimits } from './stub-push-server.ts';
 export interface StubOptions extends ExchangeOptions {
   readonly port: number;
   readonly controlPort: number;
-  /** Milliseconds of this machine between blocks; 0 if blocks come by command only. */
+  /** Milliseconds of this machine between blocks; 0 if blocks are made only on command. */
   readonly intervalMs: number;
-  /** Weight in 60 s; 0 for no limit. */
+  /** The maximum weight in 60 s; 0 for no limit. */
   readonly limit: number;
   readonly unknownTypes: readonly string[];
   readonly push: PushLimits;
   readonly pushTypes: readonly string[];
 }
 
-/** Everything that a test need not choose. */
+/** The options that a test need not choose. */
 export const STUB_DEFAULTS = {
   seed: 'stub',
   accounts: 40,

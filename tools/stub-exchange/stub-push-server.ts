@@ -1,4 +1,7 @@
-/** The stub's WebSocket: subscriptions with the dialect's limits and words, and the faults of push. */
+/**
+ * The stub's WebSocket server: subscriptions with the limits and messages of the dialect, and the
+ * faults of push.
+ */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -24,23 +27,25 @@ export interface PushServerOptions {
   readonly faults: Faults;
   readonly random: Random;
   readonly limits: PushLimits;
-  /** How long a minute of the exchange takes. */
+  /** The duration of a minute of the exchange, in milliseconds of this machine. */
   readonly minuteMs: number;
-  /** Types of subscription that this server knows. */
+  /** The types of subscription that this server knows. */
   readonly types: readonly string[];
 }
 
 const DROPPED_SHARE = 0.3;
 const REPLAYED_SHARE = 0.3;
-/** Messages that are kept to be sent again. */
+/** The maximum number of messages that are stored to be sent again. */
 const KEPT_MAX = 50;
-/** A subscription to an unknown coin closes the socket within this, on this machine. */
+/**
+ * After a subscription to an unknown coin, the socket is closed within this time of this machine.
+ */
 const UNKNOWN_COIN_MS_MAX = 155;
 
 interface Subscriber {
   readonly socket: WebSocket;
   readonly subscriptions: Map<string, Question>;
-  /** Runs out if nothing is sent for a minute. */
+  /** Ends the connection if nothing is sent for a minute. */
   readonly idle: NodeJS.Timeout;
 }
 
@@ -51,11 +56,11 @@ export class StubPushServer {
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #subscribers = new Set<Subscriber>();
   readonly #messages: PushMessages;
-  /** Trades and states, which carry a time, so that a client can tell that they are old. */
+  /** Stored trades and states. They contain a time, so a client can notice that they are old. */
   readonly #kept: string[] = [];
   #receivedMs: number[] = [];
   #openedMs: number[] = [];
-  /** The most at one time, and the words of refusal that were sent. */
+  /** The largest numbers at one time, and the texts of the refusals that were sent. */
   readonly report = {
     connectionsMax: 0,
     usersMax: 0,
@@ -159,7 +164,7 @@ export class StubPushServer {
     if (first !== undefined) this.#send(subscriber, first);
   }
 
-  /** Why a subscription closes the connection. */
+  /** Returns why a subscription closes the connection; returns undefined if it does not. */
   #findClosing({ coin }: Question): string | undefined {
     const { answers, exchange, faults } = this.#options;
     const { state } = exchange;
@@ -169,7 +174,7 @@ export class StubPushServer {
     return isClosing ? 'listed coin' : undefined;
   }
 
-  /** Closes the socket without a word, and with it all other subscriptions. */
+  /** Closes the socket without a message, which also ends all its other subscriptions. */
   #breakOff({ socket }: Subscriber, reason: string): void {
     this.refusals[reason] = (this.refusals[reason] ?? 0) + 1;
     const delayMs = this.#options.random.between(0, UNKNOWN_COIN_MS_MAX);
@@ -227,7 +232,7 @@ export class StubPushServer {
     socket.send(JSON.stringify(message));
   }
 
-  /** Tells the subscribers what a block has brought. */
+  /** Sends the content of a block to the subscribers. */
   publish(news: BlockNews): void {
     this.#messages.block(news);
     for (const subscriber of this.#subscribers) {
@@ -264,7 +269,7 @@ export class StubPushServer {
     if (this.#kept.length > KEPT_MAX) this.#kept.shift();
   }
 
-  /** Ends every connection, half of them without a word. */
+  /** Ends every connection, half of them without a close frame. */
   disconnect(): void {
     for (const { socket } of this.#subscribers) {
       if (this.#options.random.chance(0.5)) socket.terminate();

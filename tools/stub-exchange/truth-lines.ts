@@ -1,7 +1,7 @@
 /**
- * The ledger of the stub's exchange: the simulator's blocks, with what the simulator does not have. One
- * balance backs all dexes with the same collateral token, so the collateral in one of them moves with
- * the marks of the others. Funding is booked some seconds after the hour.
+ * The ledger of the stub's exchange: the simulator's blocks, with additions that the simulator does
+ * not make. One balance backs all dexes with the same collateral token, so the collateral on one of
+ * them changes with the marks of the others. Funding is booked some seconds after the hour.
  */
 
 import { parseBlock, type WireEvent } from '../../src/events/event.ts';
@@ -19,20 +19,20 @@ import { COLLATERAL } from '../../src/state/tables/columns.ts';
 /** Dexes whose accounts are backed by one balance. */
 const POOLED_DEXES: readonly string[] = ['', 'idx'];
 const USD_DECIMALS = 6;
-/** The simulator's clock is behind by this, so that its hours begin later. */
+/** The delay of the simulator's clock, so that the hours of the simulator start later. */
 const FUNDING_LATE_MS = 4_000;
 
 export interface TruthOptions {
-  /** Of the lines so far. */
+  /** The state after the existing lines. */
   readonly state: State;
-  /** Those, where there are some. */
+  /** The existing lines, if there are any. */
   readonly lines?: readonly string[];
-  /** That of the simulator, if events may be added to what it makes. */
+  /** The state of the simulator, if events may be added to its blocks. */
   readonly resume?: State;
   readonly fundingLateMs?: number | undefined;
 }
 
-/** Vaults have this leverage on every coin; other accounts keep the table of an earlier time. */
+/** Vaults have this leverage on every coin. Early users have the margin tables of an earlier time. */
 const VAULTS = /[58]$/;
 const VAULT_LEVERAGE = 50;
 const EARLY_USERS = /[6b]$/;
@@ -43,7 +43,10 @@ interface SetUpEvent {
   readonly positions: { readonly coin: string; marginTiers?: object[] }[];
 }
 
-/** Positions that an account is set up with; those that are opened later have their market's tiers. */
+/**
+ * Adds separate tiers to the positions with which an account is set up. Positions that are opened
+ * later have their market's tiers.
+ */
 function addOwnTiers({ type, user, positions }: SetUpEvent): void {
   if (type !== 'account') return;
   const isVault = VAULTS.test(user);
@@ -58,7 +61,9 @@ function addOwnTiers({ type, user, positions }: SetUpEvent): void {
 interface PooledAccount {
   readonly dex: string;
   readonly collateral: number;
-  /** What the account could lose before it is liquidated, without anything that backs it. */
+  /**
+   * Returns the amount that the account could lose before it is liquidated, without its collateral.
+   */
   buffer(): Exact;
 }
 
@@ -66,7 +71,7 @@ export class TruthLines {
   readonly #simulator: Simulator;
   readonly #state: State;
   readonly #options: TruthOptions;
-  /** As the simulator sees the exchange, and with the tiers that it does not know of. */
+  /** The exchange as the simulator sees it, with the tiers that the simulator does not know. */
   readonly #unpooled = createState();
   #added: readonly WireEvent[] = [];
 
@@ -77,7 +82,7 @@ export class TruthLines {
     for (const line of options.lines ?? []) applyBlock(this.#unpooled, parseBlock(line));
   }
 
-  /** These events come first in the next line. */
+  /** Adds events, which come first in the next line. */
   add(events: readonly WireEvent[]): void {
     this.#added = [...this.#added, ...events];
   }
@@ -113,7 +118,10 @@ export class TruthLines {
     return events;
   }
 
-  /** The collateral of those who are unified in several dexes with one token, where it has changed. */
+  /**
+   * Returns events for the changed collateral of users who are unified on several dexes with one
+   * token.
+   */
   #pool(): object[] {
     const state = this.#unpooled;
     const rows = Array.from({ length: state.addresses.table.rowCount - 1 }, (_, row) => row + 1);
@@ -139,12 +147,15 @@ export class TruthLines {
   }
 }
 
-/** In each dex, what is free and what the other dexes could lose. */
+/**
+ * Returns the collateral on each dex: the free amount plus the amount that the other dexes could
+ * lose.
+ */
 function poolCollateral(own: Exact, accounts: readonly PooledAccount[]): Exact[] {
   const buffers = accounts.map(({ buffer }) => buffer());
   const sum = buffers.reduce(add, 0);
   const others = buffers.map((buffer) => subtract(sum, buffer));
-  // A ledger cannot hold a negative collateral, so such a user has brought more money.
+  // A ledger does not allow a negative collateral, so the user is given more money.
   const free = others.reduce((most, other) => maximum(most, subtract(0, other)), own);
   return others.map((other) => add(free, other));
 }
@@ -158,7 +169,9 @@ function listPooled(state: StateView, row: number): PooledAccount[] {
   });
 }
 
-/** A user is unified in all dexes or in none, whatever their token. */
+/**
+ * True if the user is unified. A user is unified on all dexes or on none, whatever their token is.
+ */
 function hasCollateral(state: StateView, row: number): boolean {
   return state.markets.dexes.some((_, dexIndex) => {
     const account = findAccount(state, row, dexIndex);

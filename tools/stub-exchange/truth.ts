@@ -1,6 +1,6 @@
 /**
- * The truth: the stub's ledger, read from its file and folded block by block. Of every account, market,
- * list of delegations and auction it knows how it was at any time.
+ * The truth: the stub's ledger, read from its file and applied block by block. It has the state of
+ * every account, market, list of delegations and auction at any time.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -20,10 +20,10 @@ import { isFollowed } from './dialect-modes.ts';
 import { timeOfLine } from './exchange.ts';
 import { History } from './history.ts';
 
-/** An account as it is stored: everything else is computed from it and the marks. */
+/** The stored data of an account. All other figures are computed from this data and the marks. */
 export interface TrueAccount {
   readonly account: Omit<NaiveAccount, 'time'>;
-  /** By coin; all of them hold a position. */
+  /** The holdings by coin. Each has a position. */
   readonly holdings: Readonly<Record<string, NaiveHolding>>;
 }
 
@@ -48,7 +48,7 @@ export class Truth {
   readonly #accounts = new Map<string, History<TrueAccount>>();
   readonly #delegations = new Map<string, History<unknown>>();
   readonly #blockTimes = new Set<number>();
-  /** By coin, in the order of their listing. */
+  /** The markets by coin, in the order of their listing. */
   readonly markets = new Map<string, TrueMarket>();
   readonly auction = new History<Auction | null>();
 
@@ -65,12 +65,15 @@ export class Truth {
     return this.#state.markets.dexes.map(({ name }) => name);
   }
 
-  /** Everyone with an account that a ledger can hold, as of the last refresh. */
+  /** The users with an account that a ledger can record, as of the last refresh. */
   get users(): readonly string[] {
     return this.#listUsers().filter(isFollowed);
   }
 
-  /** Those with an account that a ledger cannot hold: a follower answers what the exchange says. */
+  /**
+   * The users with an account that a ledger cannot record. A follower answers with the exchange's
+   * own answer.
+   */
   get otherUsers(): readonly string[] {
     return this.#listUsers().filter((user) => !isFollowed(user));
   }
@@ -93,14 +96,14 @@ export class Truth {
     return this.#accounts.get(`${user} ${dex}`)?.at(time) ?? NOTHING;
   }
 
-  /** The lists that were true at some time between two times, as answers. */
+  /** Returns the lists that were true at some time between two times, in the form of answers. */
   delegationsBetween(user: string, from: number, to: number): readonly unknown[] {
     const history = this.#delegations.get(user);
     const known = history?.between(from, to) ?? [];
     return history?.at(from) === undefined ? [[], ...known] : known;
   }
 
-  /** Reads the blocks that the stub has written since. */
+  /** Reads the blocks that the stub has written since the last refresh. */
   refresh(): void {
     const lines = `${this.#rest}${this.#readFile()}`.split('\n');
     this.#rest = lines.pop() ?? '';
@@ -185,7 +188,7 @@ function readTiers(tiers: PositionFigures['tiers']): NaiveTier[] {
   }));
 }
 
-/** Only what is stored: the fold has its own twin, and so have the figures. */
+/** Reads only the stored data, because the fold and the figures have their own naive twins. */
 function readHolding(position: PositionFigures): [string, NaiveHolding] {
   const { market, isIsolated, leverage, size, entryNotional, rawUsd } = position;
   const holding: NaiveHolding = {

@@ -1,4 +1,4 @@
-/** Answers that are wrong in one way, made from right ones. */
+/** Creates wrong answers from right answers, each wrong in one way. */
 
 import { formatUnits, parseBigUnits } from '../../src/exact/decimal.ts';
 import type { Random } from '../../src/simulator/random.ts';
@@ -25,8 +25,9 @@ function inFirstPosition(change: (position: Json) => void): Change {
 }
 
 /**
- * Each makes the answer contradict itself. The last figures of an account are left alone: nothing else
- * follows from cumFunding, and a smaller withdrawable is a resting order.
+ * Changes that make an answer contradict itself. They leave the last figures of an account
+ * unchanged: no other figure depends on cumFunding, and a smaller withdrawable only means a resting
+ * order.
  */
 const CONTRADICTIONS: readonly Change[] = [
   (answer) => addTo(answer.marginSummary, 'accountValue', 1n),
@@ -42,13 +43,13 @@ const CONTRADICTIONS: readonly Change[] = [
   inFirstPosition((position) => {
     position.szi = position.szi.startsWith('-') ? position.szi.slice(1) : `-${position.szi}`;
   }),
-  // A whole number may be that of a table of its own, which no price shows.
+  // A whole number could be the number of a separate margin table, which no price shows.
   inFirstPosition((position) => {
     position.maxLeverage += 0.5;
   }),
 ];
 
-/** A form that no answer has. */
+/** Changes to a form that no answer has. */
 const NO_ANSWERS: readonly Change[] = [
   () => 12.5,
   () => ({ unexpected: 'form' }),
@@ -56,14 +57,14 @@ const NO_ANSWERS: readonly Change[] = [
   (answer) => [[answer]],
 ];
 
-/** For an object or an array with something in it: a field of another kind. */
+/** Changes of one field to another type, for an object or an array that is not empty. */
 const WRONG_FIELDS: readonly Change[] = [
   (answer) => replaceFirst(answer, 12.5),
   (answer) => replaceFirst(answer, '1e3'),
   (answer) => replaceFirst(answer, {}),
 ];
 
-/** Another value in the first field or item, at any depth. */
+/** Returns the answer with another value in its first field or item, at any depth. */
 function replaceFirst(answer: Json, value: unknown): Json {
   if (typeof answer !== 'object' || answer === null) return value;
   const [first] = Object.keys(answer);
