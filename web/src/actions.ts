@@ -9,13 +9,13 @@ import type { TimeActions } from './time-bar.tsx';
 export interface Actions extends BoardActions, ChartActions, TimeActions {
   useKey(key: string): void;
   forgetKey(isWithAddresses: boolean): void;
-  /** Shows an account on one dex, or on all if it is undefined. */
+  /** Shows an account on one dex, or on all dexes if `dex` is undefined. */
   select(user: string, dex: string | undefined): void;
   sortBy(sort: Sort | undefined): void;
   /** Shows the account as if marks had moved; undefined closes "What if". */
   setWhatIf(move: Move | undefined): void;
-  /** Shows new figures as often as this. */
+  /** Sets the interval between new figures. */
   setPace(paceMs: number): void;
-  /** Shows for some seconds what was done. */
+  /** Shows for some seconds a sentence about what was done. */
   showNotice(notice: string): void;
 }

@@ -1,4 +1,7 @@
-/** The address that is shown: to be copied, and looked up in the operator's explorer. */
+/**
+ * The tools for the address that is shown: a button that copies it, and a link to the operator's
+ * explorer.
+ */
 
 import { copyAndReport } from './parts/clipboard.ts';
 import type { View } from './view/store.ts';

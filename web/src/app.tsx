@@ -76,13 +76,13 @@ function Panels({ view, verdict, actions }: Omit<AppProps, 'board'>) {
   );
 }
 
-/** A banner for stale figures. */
+/** A banner that is shown while the figures are stale or the page is offline. */
 function Banner({ view }: { view: View }) {
   const { state, message } = view.link;
   const isWrong = state === 'stale' || state === 'offline';
   const what = state === 'offline' ? 'Not connected' : 'Data is stale';
   const { freshness, at } = view;
-  // The past does not age; only being unable to ask for it matters.
+  // Past figures do not become stale, but the page cannot ask for them while it is offline.
   if (at !== undefined && state !== 'offline') return null;
   return (
     <section class={isWrong ? 'banner' : ''} aria-label="State of the data">

@@ -1,4 +1,4 @@
-/** The choice of an account and of a dex. */
+/** The fields in which a person chooses an account and a dex. */
 
 import { useEffect, useState } from 'preact/hooks';
 import type { Actions } from './actions.ts';
@@ -68,7 +68,7 @@ function AddressForm({ view, actions }: { view: View; actions: Actions }) {
         Show
       </button>
       <AddressTools view={view} showNotice={actions.showNotice} />
-      {/* The height is fixed, so that changes here move nothing below. */}
+      {/* The height of this line is fixed, so that its changes do not move the page below it. */}
       <div class="address-line">
         <p class={problem === '' ? 'hidden' : 'problem'} role="alert" id="address-problem">
           {problem}
@@ -120,7 +120,10 @@ function AddressChips({ label, addresses, view, actions }: ChipsProps) {
   );
 }
 
-/** Prefers the dexes of the account's answer, which is newer than the list with their full names. */
+/**
+ * Lists the dexes of the account's answer, because the answer is newer than the list with the full
+ * names.
+ */
 function listDexes({ dexes, account }: View): readonly Dex[] {
   const names = account.answer?.value.map(([name]) => name);
   if (names === undefined) return dexes;
@@ -153,7 +156,7 @@ function DexPicker({ view, actions }: { view: View; actions: Actions }) {
 }
 
 interface DexChoiceProps {
-  /** Undefined for all of them. */
+  /** The name of the dex; undefined means all dexes. */
   readonly dex?: string;
   readonly label: string;
   readonly title: string;

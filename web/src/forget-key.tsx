@@ -1,4 +1,4 @@
-/** "Forget key", which asks first: the key cannot be read out of the page again. */
+/** The button "Forget key". It asks first, because the page cannot show the key again. */
 
 import { useState } from 'preact/hooks';
 import { closeDialogOf, Dialog } from './parts/dialog.tsx';

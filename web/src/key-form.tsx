@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { readKey } from './view/key-address.ts';
 
 interface KeyFormProps {
-  /** Why the last key does not work. */
+  /** The reason why the last key does not work; empty if there is no problem. */
   readonly problem: string;
   use(key: string): void;
 }
@@ -53,7 +53,7 @@ export function KeyForm({ problem, use }: KeyFormProps) {
   );
 }
 
-/** The input takes the focus if nothing else has it: after "Forget key" it would be nowhere. */
+/** Gives the focus to the input if no other element has it, for example after "Forget key". */
 function useFreeFocus() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {

@@ -53,9 +53,9 @@ import type { View } from './view/store.ts';
 import { Store } from './view/store.ts';
 import { findBadUser, readUrlState } from './view/url-state.ts';
 
-/** Ages and countdowns advance even without new data. */
+/** The interval at which ages and countdowns advance, even without new data. */
 const TICK_MS = 1_000;
-/** Long enough to read all digits of a figure. */
+/** The time for which a notice is shown: long enough to read all digits of a figure. */
 const NOTICE_MS = 6_000;
 
 const root = document.getElementById('root') as HTMLElement;
@@ -125,7 +125,7 @@ const actions: Actions = {
   },
   showAt,
   showAtTime(timeMs) {
-    // The answer to any question names the height of a time.
+    // Any question will do, because each answer about a time has the height of that time.
     const question = { type: 'perpDexs', atTime: timeMs };
     void ask(store.view.key, question).then(
       ({ height }) => showAt(height),
@@ -175,7 +175,10 @@ function showAt(at: number | undefined): void {
   updateUrl(store.view, isStep);
 }
 
-/** "What if" starts from the marks of the present. */
+/**
+ * Shows a height, or the present. "What if" closes in the past, because it starts from present
+ * marks.
+ */
 function leaveFor(at: number | undefined): void {
   if (at !== undefined) setWhatIf(undefined);
   feed.showAt(at);
@@ -186,7 +189,10 @@ function setWhatIf(whatIf: Move | undefined): void {
   termsWatch.setWanted(whatIf !== undefined);
 }
 
-/** A what-if ends with its account; for one coin, a change of dex resets it. */
+/**
+ * Selects an account and a dex. Another account closes "What if". Another dex resets a "What if"
+ * about one coin.
+ */
 function select(user: string, dex: string | undefined): void {
   const { view } = store;
   if (user !== view.user) setWhatIf(undefined);
@@ -196,17 +202,23 @@ function select(user: string, dex: string | undefined): void {
 }
 
 const NO_STATES: States = [];
-/** The last verdict, and what it was about. */
+/** The last verdict, and the states that it is about. */
 let judged: { readonly states: States; readonly verdict: Verdict } | undefined;
 
-/** Judged once for each answer: there may be hundreds of positions. */
+/**
+ * Returns the verdict about the account. It is computed once for each answer, because there may be
+ * hundreds of positions.
+ */
 function judge(view: View): Verdict {
   const states = view.account.answer?.value ?? NO_STATES;
   if (judged?.states !== states) judged = { states, verdict: judgeAccount(states) };
   return judged.verdict;
 }
 
-/** Returns the level of what is shown. Nothing is called safe before there is an answer. */
+/**
+ * Returns the level of the account or the board that is shown. Nothing is called safe before there
+ * is an answer.
+ */
 function levelShown(view: View): LevelOrUnknown {
   if (view.isBoard) return shown.worstOf(usersOnBoard(view.book));
   return view.account.answer === undefined ? 'unknown' : judge(view).level;
@@ -220,13 +232,19 @@ function draw(view: View): void {
   drawTab(view, levelShown(view));
 }
 
-/** The page must not look as if an invalid link had led to the account that is shown. */
+/**
+ * Reports an invalid link, so that the page does not look as if the link had led to the account
+ * that is shown.
+ */
 function reportBadUser(user: string): void {
   actions.showNotice(`Invalid link: ${quoteInput(user)} is not an address.`);
   updateUrl(store.view, false);
 }
 
-/** The account that is shown first: of the link, of the examples in the link, or the last account. */
+/**
+ * Returns the account to show first: the account of the link, an example of the link, the last
+ * account that was shown, or a stored example.
+ */
 function chooseUser(linked: string, examples: readonly string[]): string {
   return linked || examples[0] || store.view.recent[0] || store.view.examples[0] || '';
 }

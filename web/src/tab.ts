@@ -1,4 +1,7 @@
-/** The page's tab: whose account or how many, value, risk and alarms, readable in a row of tabs. */
+/**
+ * Draws the title and the icon of the page's tab, with the account or the board, its value, its
+ * risk and its alarms.
+ */
 
 import { pickDex, totalsOf } from './figures/all-dexes.ts';
 import type { LevelOrUnknown } from './figures/risk-levels.ts';
@@ -16,20 +19,20 @@ const MARKS: Readonly<Record<LevelOrUnknown, string>> = {
   unknown: '',
 };
 
-/** A design token as part of a data URL. */
+/** Returns a design token, encoded for a data URL. */
 function readIconColour(name: LevelOrUnknown | 'alarm'): string {
   return encodeURIComponent(readToken(`icon-${name}`));
 }
 
-/** A dot in a corner of the icon: accounts are beyond their limits. */
+/** A dot in a corner of the icon, which means that accounts are beyond their limits. */
 const DOT_BEGIN = "%3Ccircle cx='12.5' cy='3.5' r='3.5' fill='";
 const DOT = /%3Ccircle[^/]*\/%3E/;
 const BACKGROUND = /(rx='3' fill=')[^']*/;
 const END = '%3C/svg%3E';
 
 /**
- * A title in which only the value is new is shown this often. For each title the browser draws its row of
- * tabs again, which takes a sixth of the time that all figures of the page take.
+ * The minimum interval between two titles that differ only in the value. For each title the browser
+ * draws its row of tabs again, which takes a sixth of the time that all figures of the page take.
  */
 const VALUE_MS = 5_000;
 
@@ -37,7 +40,7 @@ const VALUE_MS = 5_000;
 let shownAbout = '';
 let shownMs = Number.NEGATIVE_INFINITY;
 
-/** `level`: of the account or the board that is shown. */
+/** `level` is the level of the account or the board that is shown. */
 export function drawTab(view: View, level: LevelOrUnknown): void {
   const alarms = view.alarms.size;
   const flag = alarms === 0 ? '' : `⚑ ${alarms} `;
@@ -47,7 +50,7 @@ export function drawTab(view: View, level: LevelOrUnknown): void {
   drawIcon(isShownCurrent(view) ? level : 'unknown', alarms > 0);
 }
 
-/** `about`: all that it depends on but the value. */
+/** `about` identifies everything that the title depends on, except the value. */
 function drawTitle(title: string, about: string): void {
   const nowMs = performance.now();
   if (about === shownAbout && nowMs - shownMs < VALUE_MS) return;
@@ -56,7 +59,10 @@ function drawTitle(title: string, about: string): void {
   document.title = title;
 }
 
-/** Past risk is not current risk. */
+/**
+ * Returns true if the figures are current. Figures of the past are not, because past risk is not
+ * current risk.
+ */
 function isShownCurrent(view: View): boolean {
   if (view.isBoard) return isCurrent(view, EMPTY_PANEL);
   return view.at === undefined && isCurrent(view, view.account);
@@ -79,7 +85,7 @@ function markOf(view: View, level: LevelOrUnknown): string {
 
 let shownIcon = '';
 
-/** The icon of index.html, in the colour of the risk. */
+/** Draws the icon of index.html in the colour of the risk. */
 function drawIcon(level: LevelOrUnknown, hasAlarms: boolean): void {
   const state = `${level}${hasAlarms ? ' alarm' : ''}`;
   if (state === shownIcon) return;

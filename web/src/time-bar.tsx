@@ -1,4 +1,4 @@
-/** A way through time: the page as it was at any height that the archive holds, marked as past. */
+/** Controls that show the page as it was at any height in the archive. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ArchivedSpan } from './figures/answers.ts';
@@ -10,7 +10,7 @@ import type { View } from './view/store.ts';
 import { formatUrlState } from './view/url-state.ts';
 
 export interface TimeActions {
-  /** Shows the page as it was at a height; undefined for the present. */
+  /** Shows the page as it was at a height; undefined shows the present. */
   showAt(at: number | undefined): void;
   /** Shows the last block that is not later than a time, in milliseconds. */
   showAtTime(timeMs: number): void;
@@ -22,7 +22,9 @@ interface PastLineProps {
   showAt(at: number | undefined): void;
 }
 
-/** Stands in the header instead of the freshness of the figures. */
+/**
+ * The part of the header that replaces the freshness of the figures while the page shows the past.
+ */
 export function PastLine({ view, at, showAt }: PastLineProps) {
   const time = pastTime(view);
   return (
@@ -64,7 +66,7 @@ export function TimeBar({ view, actions }: TimeBarProps) {
   );
 }
 
-/** A slider that is being moved asks only where it rests. */
+/** While a person moves the slider, the page waits until the slider has rested for this time. */
 const REST_MS = 200;
 
 interface HeightSliderProps {
@@ -77,7 +79,8 @@ function HeightSlider({ archive, at, showAt }: HeightSliderProps) {
   const { first, last } = archive;
   const [draft, setDraft] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // A layout effect: the next move is not lost, and an old one cannot undo "Back to live".
+  // This must be a layout effect, so that the next move is not lost, and an old move cannot undo
+  // "Back to live".
   useLayoutEffect(() => {
     setDraft(undefined);
     return () => clearTimeout(timer.current);
@@ -126,13 +129,13 @@ const HOUR_MS = 3_600_000;
 
 interface TimeFormProps {
   readonly archive: ArchivedSpan;
-  /** The time of what is shown; undefined before the time is known. */
+  /** The time of the figures that are shown; undefined before the time is known. */
   readonly timeMs: number | undefined;
   readonly isPast: boolean;
   go(timeMs: number): void;
 }
 
-/** A date and time, and steps of an hour. */
+/** A form with a field for a date and time, and buttons for steps of an hour. */
 function TimeForm({ archive, timeMs, isPast, go }: TimeFormProps) {
   const { firstTime, lastTime } = archive;
   const [draft, setDraft] = useState<string>();
@@ -168,7 +171,7 @@ function TimeForm({ archive, timeMs, isPast, go }: TimeFormProps) {
           min={formatLocalTime(firstTime)}
           max={formatLocalTime(lastTime)}
           value={draft ?? shown}
-          // The present moves; a field that the person is about to change must not.
+          // The present time changes, but the field must not change while a person edits it.
           onFocus={() => setDraft(draft ?? shown)}
           onInput={({ currentTarget }) => setDraft(currentTarget.value)}
         />

@@ -134,7 +134,10 @@ function HeadlineStats({ states }: { states: States }) {
   );
 }
 
-/** The verdict is about all dexes, the gauge about the tightest of those that are shown. */
+/**
+ * The verdict is about all dexes. The gauge is about one dex: the tightest of the dexes that are
+ * shown.
+ */
 function Health({ states, verdict }: { states: States; verdict: Verdict }) {
   const tightest = useMemo(() => findTightest(states), [states]);
   if (tightest === undefined) return null;

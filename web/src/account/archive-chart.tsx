@@ -1,4 +1,7 @@
-/** Value and profit over time, as the archive has them: zoomable, with what happened marked. */
+/**
+ * Charts of an account's value and profit over time, from the archive, with zoom and with marks for
+ * transfers and liquidations.
+ */
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import {
@@ -28,23 +31,28 @@ import { Change, describeLine } from './value-chart.tsx';
 
 export interface ArchiveChartActions {
   chooseSpan(span: SpanName): void;
-  /** Shows a part of the span, with finer steps; undefined for all of it. */
+  /** Shows a part of the span with finer steps; undefined shows the whole span. */
   zoomTo(zoom: TimeSpan | undefined): void;
 }
 
 interface ArchiveLine {
   readonly values: readonly Point[];
-  /** Since the left edge; only where the archive knows the transfers. */
+  /**
+   * The profit since the left edge of the chart; empty if the archive does not know the transfers.
+   */
   readonly profits: readonly Point[];
   readonly transfers: readonly Transfer[];
   readonly liquidations: readonly Liquidation[];
   readonly span: TimeSpan;
   readonly stepMs: number;
-  /** All that can be zoomed in. */
+  /** The largest span to which the person can zoom out. */
   readonly bounds: TimeSpan;
 }
 
-/** Undefined where there is no archive: the chart then has what the page has seen. */
+/**
+ * Returns the archive's line; returns undefined if there is no archive. The page then shows the
+ * values that it has received itself.
+ */
 export function useArchiveLine(view: View): ArchiveLine | undefined {
   const { archiveSeries, user, at, zoom, freshness, history, historyVersion } = view;
   const archive = freshness?.archive;
@@ -75,7 +83,10 @@ export function useArchiveLine(view: View): ArchiveLine | undefined {
   return { values, profits, transfers, liquidations, span, stepMs, bounds };
 }
 
-/** Live points move the right edge, and the left one with it once the span has its full length. */
+/**
+ * Returns the span with the newest live point at its right edge. The left edge moves only if the
+ * span has its full length.
+ */
 function slide(span: TimeSpan, values: readonly Point[], name: SpanName): TimeSpan {
   const to = Math.max(span.to, values.at(-1)?.time ?? 0);
   return spanUntil(name, to, span.from);
@@ -144,7 +155,7 @@ function describeProfit(profit: string | undefined): string {
   return profit === undefined ? 'A line of the profit' : `A line of the profit, now ${profit}`;
 }
 
-/** Two charts with one time axis, drawn with the figures. */
+/** Creates two charts with the same time axis, and draws them in the same frame as the figures. */
 function useCharts(line: ArchiveLine, zoomTo: ArchiveChartActions['zoomTo']) {
   const valueBox = useRef<HTMLDivElement>(null);
   const profitBox = useRef<HTMLDivElement>(null);
@@ -180,7 +191,7 @@ function useCharts(line: ArchiveLine, zoomTo: ArchiveChartActions['zoomTo']) {
   return { valueBox, profitBox };
 }
 
-/** The longest texts of an axis are at its ends. */
+/** Returns the lowest and the highest value: the longest labels of an axis are at its ends. */
 function extremesOf(points: readonly Point[]): number[] {
   const values = points.map(({ value }) => Number(value));
   return values.length === 0 ? [] : [Math.min(...values), Math.max(...values)];
@@ -243,7 +254,7 @@ function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
           type="button"
           class="quiet"
           title={name}
-          // The button is not disabled, because the last step must not lose the focus.
+          // The button is never disabled, because a disabled button would lose the keyboard focus.
           aria-disabled={isOff}
           onClick={() => isOff || act()}
         >

@@ -1,4 +1,4 @@
-/** Shows the events of an account: as marks of its charts, and in words below the charts. */
+/** Shows the events of an account as marks of its charts, and as lists below the charts. */
 
 import type { ComponentChildren } from 'preact';
 import { formatCount, formatTime, group, groupRounded, withSign } from '../figures/text.ts';
@@ -26,7 +26,7 @@ export function markLiquidation(liquidation: Liquidation): ChartMark {
   return { time: liquidation.time / 1000, title, tone: 'liquidation' };
 }
 
-/** The marks that are listed in words. */
+/** The maximum number of marks that are listed in words. */
 const LISTED_MAX = 20;
 
 interface MarkListProps<Mark> {
@@ -36,7 +36,7 @@ interface MarkListProps<Mark> {
   render(mark: Mark): ComponentChildren;
 }
 
-/** Folded, the newest first. */
+/** A folded list of marks, with the newest mark first. */
 function MarkList<Mark>({ marks, nouns, render }: MarkListProps<Mark>) {
   if (marks.length === 0) return null;
   const [one, several] = nouns;
@@ -73,7 +73,10 @@ export function Transfers({ transfers }: { transfers: readonly Transfer[] }) {
   );
 }
 
-/** A ledger has no event for a liquidation: these became smaller below their maintenance margin. */
+/**
+ * A ledger has no event for a liquidation. The list has the positions that became smaller while
+ * they were below their maintenance margin.
+ */
 export function LiquidationList({ liquidations }: { liquidations: readonly Liquidation[] }) {
   return (
     <MarkList

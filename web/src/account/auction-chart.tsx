@@ -1,4 +1,4 @@
-/** The auction's line from start to floor, and where it is now. */
+/** A chart of the auction's price from start to floor, with the present price. */
 
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
@@ -23,7 +23,10 @@ function createLines(palette: () => Palette): uPlot.Series[] {
   return [past, future, present];
 }
 
-/** Start, present and end, of which each line has its part. */
+/**
+ * Returns the times of the start, the present and the end, and the values of each line at these
+ * times; a value is null where a line has no point.
+ */
 function toLines({ start, present, end }: Line): ChartData {
   return [
     [start.time, present.time, end.time],
@@ -42,7 +45,7 @@ export function AuctionChart({ line, label }: { line: Line; label: string }) {
     return () => chart.current?.remove();
   }, []);
   const { start, present, end } = line;
-  // The current point identifies the line.
+  // The start time and the present point identify the line.
   useLayoutEffect(() => {
     chart.current?.show(toLines(line), start.time, end.time);
   }, [start.time, present.time, present.value]);

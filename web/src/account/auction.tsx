@@ -1,4 +1,7 @@
-/** The deployment auction: not live yet, running, at its floor, or ended. Folded while no auction runs. */
+/**
+ * The panel of the deployment auction: not live yet, running, at its floor, or ended. The panel is
+ * folded while no auction runs.
+ */
 
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -58,12 +61,15 @@ function describeNothing(answer: Answer | undefined, isRefused: boolean): string
 }
 
 interface Seen {
-  /** Known while an auction runs; after its end it can no longer be derived. */
+  /**
+   * The floor, derived from an answer during the auction; undefined if no answer gave it. An answer
+   * after the end does not give the floor.
+   */
   readonly floor: Floor | undefined;
   readonly observation: Observation | undefined;
 }
 
-/** Returns what earlier answers have said about the auction. */
+/** Returns the floor and the observation of the end, from this answer and from earlier answers. */
 function useSeen(answer: Answer<Auction | null> | undefined): Seen {
   const seen = useRef<Seen>({ floor: undefined, observation: undefined });
   if (answer?.value == null) return seen.current;
@@ -77,7 +83,9 @@ function useSeen(answer: Answer<Auction | null> | undefined): Seen {
   return seen.current;
 }
 
-/** Folded while no auction runs. The browser stores whether the person has unfolded the panel. */
+/**
+ * The panel's content while no auction runs. The browser stores whether the person has unfolded it.
+ */
 function Folded({ summary, children }: { summary: string; children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(isUnfolded(NAME));
   const toggle = (event: TargetedEvent<HTMLDetailsElement>) => {
@@ -95,9 +103,9 @@ function Folded({ summary, children }: { summary: string; children: ComponentChi
 
 interface BodyProps extends Seen {
   readonly auction: Auction;
-  /** The ledger's time of the answer. */
+  /** The ledger's time of the answer, in milliseconds. */
   readonly time: number;
-  /** The ledger's time. */
+  /** The ledger's present time, in milliseconds. */
   readonly now: number;
 }
 

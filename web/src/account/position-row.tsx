@@ -1,7 +1,7 @@
 /**
- * A row of the table of positions. There may be hundreds, several times a second: cells are plain
- * elements, made by functions and not by components. A row that has not changed, or is out of sight, is
- * not drawn.
+ * A row of the table of positions. There may be hundreds of rows, which change several times a
+ * second. For this reason cells are plain elements from functions, not components. A row that has
+ * not changed is not drawn, and a row out of sight is drawn only if it cannot wait.
  */
 
 import { Component } from 'preact';
@@ -20,7 +20,7 @@ interface Row {
   /** The height of the answer; undefined if the exchange gave the answer. */
   readonly height: number | undefined;
   readonly hasDex: boolean;
-  /** Undefined where nothing is hypothetical. */
+  /** The position after the moves of "What if"; undefined if no mark is moved. */
   readonly hypothetical: HypotheticalPosition | undefined;
   /** True if Tab reaches this row. */
   readonly isStop: boolean;
@@ -31,8 +31,9 @@ interface PositionRowProps extends Row {
 }
 
 /**
- * A class, since a hook would return the elements of an earlier draw: each would hold all elements of that
- * draw in memory, and those the ones before.
+ * This component is a class, because a hook would return the elements of an earlier draw. Those
+ * elements would keep all elements of that draw in memory, and, through them, the elements of every
+ * draw before it.
  */
 export class PositionRow extends Component<PositionRowProps> {
   #drawn: Row | undefined;
@@ -40,7 +41,8 @@ export class PositionRow extends Component<PositionRowProps> {
   override shouldComponentUpdate({ isInSight, ...row }: PositionRowProps): boolean {
     const drawn = this.#drawn;
     if (drawn === undefined) return true;
-    // Out of sight, figures that name their height may wait; what a row consists of may not.
+    // A row out of sight may show older figures, because the row has their height. A change of the
+    // row's structure cannot wait.
     if (!isInSight && row.height !== undefined && isAlike(row, drawn)) return false;
     return JSON.stringify({ ...row, height: drawn.height }) !== JSON.stringify(drawn);
   }
@@ -51,7 +53,10 @@ export class PositionRow extends Component<PositionRowProps> {
   }
 }
 
-/** True if the rows differ in figures only. Rows with hypothetical figures are always drawn. */
+/**
+ * Returns true if the rows differ in figures only; returns false for a row with hypothetical
+ * figures, which is always drawn.
+ */
 function isAlike(row: Row, drawn: Row): boolean {
   const isHypothetical = row.hypothetical !== undefined || drawn.hypothetical !== undefined;
   return !isHypothetical && row.hasDex === drawn.hasDex && row.isStop === drawn.isStop;
@@ -136,7 +141,7 @@ function drawHypothetical({ outcome, mark, unrealizedPnl }: HypotheticalPosition
   );
 }
 
-/** The label is shown where the row is a card. */
+/** Draws a cell. Its label is shown only if the row is a card. */
 function drawCell(label: string, field: string, complete: string, shown: string) {
   return (
     <td {...CELL} class="number" data-label={label} title={complete} data-field={field}>
@@ -148,7 +153,7 @@ function drawCell(label: string, field: string, complete: string, shown: string)
 const drawUsd = (label: string, field: string, text: string) =>
   drawCell(label, field, text, groupRounded(text, 2));
 
-/** The endpoint counts what was paid; here a gain is a gain. */
+/** The endpoint reports paid funding as positive; the page shows received funding as positive. */
 function drawFunding({ allTime, sinceOpen, sinceChange }: Position['cumFunding']) {
   const received = negateText(sinceOpen);
   const title = [

@@ -1,4 +1,7 @@
-/** The positions: sortable, with sums; rows keep their place while figures move. */
+/**
+ * The table of positions, which a person can sort, with a totals row. Rows keep their place while
+ * their figures change.
+ */
 
 import { useMemo, useRef } from 'preact/hooks';
 import { type Holding, holdingsOf, keyOf, pickDex } from '../figures/all-dexes.ts';
@@ -66,7 +69,7 @@ export function PositionsPanel({
   const holdings = useMemo(() => answer && holdingsOf(pickDex(answer.value, dex)), [answer, dex]);
   const count = holdings?.length ?? 0;
   const hasDex = dex === undefined && (answer?.value.length ?? 0) > 1;
-  // The page renders at least every second; the table only for a new answer.
+  // The page renders at least once a second. The table renders only if one of these values changes.
   const table = useMemo(
     () =>
       holdings && (
@@ -125,7 +128,10 @@ interface CsvButtonProps {
   showNotice(notice: string): void;
 }
 
-/** Everything that is shown, at the height of the panel, in the endpoint's order. */
+/**
+ * Saves the positions that are shown as a CSV file, in the endpoint's order, with the panel's
+ * height in its name.
+ */
 function CsvButton({ view, holdings, showNotice }: CsvButtonProps) {
   const { user, dex, account } = view;
   const save = () => {
@@ -142,7 +148,10 @@ function CsvButton({ view, holdings, showNotice }: CsvButtonProps) {
   );
 }
 
-/** Undefined while nothing is hypothetical, or nothing is known of the markets yet. */
+/**
+ * Returns the figures after the moves of "What if"; returns undefined if no mark is moved, or if
+ * the markets' margin tiers are not known yet.
+ */
 function useHypothetical({ account, dex, whatIf, terms }: View): Hypothetical | undefined {
   const states = account.answer?.value;
   return useMemo(() => {
@@ -170,7 +179,10 @@ function WhatIfButton({ whatIf, change }: WhatIfButtonProps) {
   );
 }
 
-/** Clicks cycle: the column's own direction, reversed, the endpoint's order. */
+/**
+ * Returns the order after a click on a column. Repeated clicks give the column's default direction,
+ * the reverse direction, and the endpoint's order.
+ */
 function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column): Sort | undefined {
   if (sort?.column !== name) return { column: name, isDescending: !isAscending };
   return sort.isDescending === isAscending
@@ -178,7 +190,7 @@ function nextSort(sort: Sort | undefined, { name, isAscending = false }: Column)
     : { column: name, isDescending: isAscending };
 }
 
-/** The name of the row of sums, which no coin has. */
+/** The name of the totals row: a name that no coin has. */
 const SUM = '';
 
 interface PositionsTableProps {
@@ -187,7 +199,7 @@ interface PositionsTableProps {
   readonly height: number | undefined;
   /** True if the dex of each position is shown. */
   readonly hasDex: boolean;
-  /** Undefined where nothing is hypothetical. */
+  /** The figures after the moves of "What if"; undefined if no mark is moved. */
   readonly hypothetical: Hypothetical | undefined;
   readonly sort: Sort | undefined;
   sortBy(sort: Sort | undefined): void;
@@ -196,7 +208,8 @@ interface PositionsTableProps {
 function PositionsTable(props: PositionsTableProps) {
   const { holdings, height, hasDex, hypothetical, sort, sortBy } = props;
   const keys = holdings.map(keyOf).join();
-  // The order is frozen at the click: rows that move cannot be read.
+  // The order changes only with a click or with the set of positions: a person cannot read rows
+  // that move.
   const order = useMemo(() => sortKeys(holdings, sort), [keys, sort]);
   const isOrderStale = sort !== undefined && sortKeys(holdings, sort).join() !== order.join();
   const byKey = new Map(holdings.map((holding) => [keyOf(holding), holding]));
@@ -267,7 +280,7 @@ function PositionsTable(props: PositionsTableProps) {
   );
 }
 
-/** Beside the coin, so that they are seen on a phone too. */
+/** These columns come next to the coin, so that a person sees them on a phone, too. */
 function HypotheticalHeadings() {
   return (
     <>

@@ -1,4 +1,4 @@
-/** The user's delegations: how much, what part of all, and when each is unlocked. */
+/** The user's delegations: the amount, the share of the total and the unlock time of each. */
 
 import { digitsOfStake, digitsOfStakes } from '../figures/all-digits.ts';
 import type { Delegation } from '../figures/answers.ts';
@@ -38,7 +38,7 @@ export function StakesPanel({ view }: { view: View }) {
   );
 }
 
-/** The name of the row of the sum, which no validator has. */
+/** The name of the totals row: a name that no validator has. */
 const SUM = '';
 
 function StakesTable({ delegations, now }: { delegations: readonly Delegation[]; now: number }) {
@@ -107,7 +107,7 @@ interface StakeRowProps {
   readonly isStop: boolean;
 }
 
-/** Never rounds a share to 0 % or 100 %. */
+/** Returns the share as text. A share is never rounded to 0 % or 100 %. */
 function describeShare(percent: string, part: Decimal, total: Decimal): string {
   if (percent === '0.00' && part.units > 0n) return '< 0.01';
   return percent === '100.00' && compare(part, total) < 0 ? '> 99.99' : percent;

@@ -1,4 +1,7 @@
-/** The exchange that the ledger follows: which one, whether it is healthy, and what the follower reports. */
+/**
+ * The exchange that the ledger follows: its address, whether it is healthy, and the follower's
+ * report.
+ */
 
 import type { FollowReport } from '../figures/answers.ts';
 import { formatAge, formatCount } from '../figures/text.ts';
@@ -8,7 +11,7 @@ import type { View } from '../view/store.ts';
 
 const NOTHING = '\u2013';
 
-/** Part of the header. Absent on ledgers that follow no exchange. */
+/** The part of the header about the upstream; null if the ledger follows no exchange. */
 export function UpstreamState({ view }: { view: View }) {
   const { freshness, link } = view;
   const { follow, status } = freshness ?? {};
@@ -33,10 +36,10 @@ const LEVEL_WORDS = { healthy: 'is healthy', failing: 'fails', unknown: '' } as 
 /** A shape for each state, so that no state depends on colour alone. */
 const SHAPES = { healthy: '\u25CF', failing: '\u2715', unknown: '\u25CC' } as const;
 
-/** The follower's report, as /health has it. */
+/** The panel of the follower's report, which is part of /health. */
 export function UpstreamPanel({ view }: { view: View }) {
   const { freshness } = view;
-  // The report is about the present.
+  // The report is about the present, so the panel is not shown for a moment of the past.
   if (freshness?.follow === undefined || view.at !== undefined) return null;
   const { upstream, isHealthy, reason, followed, ages, budget, counters } = freshness.follow;
   const sinceMs = performance.now() - freshness.heardMs;
@@ -76,9 +79,9 @@ export function UpstreamPanel({ view }: { view: View }) {
 interface AgeProps {
   readonly label: string;
   readonly field: string;
-  /** When the report was made. */
+  /** The age when the report was made; null if there is nothing that could have an age. */
   readonly ms: number | null;
-  /** Since the report was heard. */
+  /** The time since the page received the report. */
   readonly sinceMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The account value over time, live: what is known is a line, what is not a gap. */
+/** A live chart of the account value over time. The line has a gap where the value is not known. */
 
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { formatSince, formatTime } from '../figures/text.ts';
@@ -16,7 +16,7 @@ import { SignedFigure, toneOf } from '../parts/figure.tsx';
 
 interface ValueChartProps {
   readonly history: ValueHistory;
-  /** Changes when the history does. */
+  /** A number that changes whenever the history changes. */
   readonly version: number;
   readonly range: RangeName;
   chooseRange(range: RangeName): void;
@@ -33,7 +33,8 @@ export function ValueChart({ history, version, range: name, chooseRange }: Value
     chart.current = new Chart(element.current, { lines: (palette) => [areaOf(palette)] });
     return () => chart.current?.remove();
   }, []);
-  // The chart is drawn in the same frame as the figures: a second frame would cost as much again.
+  // The chart is drawn in the same frame as the figures, because a second frame would double the
+  // cost.
   useLayoutEffect(() => {
     const last = points.at(-1);
     if (last === undefined) return;

@@ -1,4 +1,6 @@
-/** The controls of "What if marks moved", and a banner that says that nothing of it has happened. */
+/**
+ * The controls of "What if", and a banner that says that the moves of the marks are hypothetical.
+ */
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -23,9 +25,12 @@ export interface WhatIfProps {
   readonly move: Move;
   /** The coins of the positions that are shown. */
   readonly coins: readonly string[];
-  /** Undefined while nothing is hypothetical, or nothing is known of the markets yet. */
+  /**
+   * The figures after the moves; undefined if no mark is moved, or if the markets' margin tiers are
+   * not known yet.
+   */
   readonly hypothetical: Hypothetical | undefined;
-  /** Why the markets' margin tiers are not known. */
+  /** The reason why the markets' margin tiers are not known; undefined if there is no problem. */
   readonly refusal: Refusal | undefined;
   setWhatIf(move: Move): void;
 }
@@ -37,7 +42,7 @@ export function WhatIf(props: WhatIfProps) {
   useEffect(() => {
     if (!isActive) return undefined;
     const reset = (event: KeyboardEvent) => {
-      // Escape closes a dialog first.
+      // If a dialog is open, Escape closes the dialog and does not reset the moves.
       const isTaken = document.querySelector('dialog[open]') !== null;
       if (event.key === 'Escape' && !isTaken) setWhatIf(NO_MOVE);
     };
@@ -87,7 +92,7 @@ function describeMove({ coin, percent }: Move): string {
 
 function CoinChoice({ move, coins, setWhatIf }: WhatIfProps) {
   const { coin } = move;
-  // A position may be closed while its coin is chosen.
+  // The position of the chosen coin may have been closed. The list then still has the coin.
   const listed = coin === undefined || coins.includes(coin) ? coins : [coin, ...coins];
   return (
     <div>

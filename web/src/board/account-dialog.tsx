@@ -1,4 +1,7 @@
-/** Edits what the browser stores about one account: label, place on the board, limits. */
+/**
+ * Edits the data that the browser stores about one account: its label, whether it is on the board,
+ * and its limits.
+ */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -20,7 +23,7 @@ interface AccountDialogProps {
   readonly user: string;
   readonly book: AddressBook;
   readonly alarms: Alarms;
-  /** Says where the figures of the row are from. */
+  /** A text that says where the figures of the row are from. */
   readonly children?: ComponentChildren;
   changeBook(book: AddressBook): void;
   close(): void;
@@ -80,7 +83,7 @@ export function AccountDialog(props: AccountDialogProps) {
   );
 }
 
-/** Says in words where an answer is from. */
+/** Returns a sentence that says where an answer is from. */
 export function describeOrigin({ height, time, accountTime }: Answer): string {
   const place =
     height === undefined

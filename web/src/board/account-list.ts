@@ -1,4 +1,4 @@
-/** A pasted list of accounts: lines, commas, a CSV file, or a saved address book. */
+/** Reads a pasted list of accounts: lines, commas, a CSV file, or a saved address book. */
 
 import { readAddress } from '../figures/text.ts';
 import {
@@ -10,13 +10,16 @@ import {
   toSingleLine,
 } from '../view/address-book.ts';
 
-/** Problems and labels that were cut have the number of their line. */
+/** The accounts that were read. Each message about a line starts with the line's number. */
 export interface AccountList extends ReadBook {
-  /** Addresses that were named again. */
+  /** The number of addresses that repeat an earlier address. */
   readonly repeated: number;
 }
 
-/** More would be more than a key may subscribe to at a reasonable price. */
+/**
+ * The maximum number of accounts on the board. More subscriptions would spend too much of a key's
+ * budget.
+ */
 export const ACCOUNTS_MAX = 1_000;
 
 export function readAccountList(text: string): AccountList {
@@ -42,13 +45,13 @@ export function readAccountList(text: string): AccountList {
   return { book, problems, cut, repeated };
 }
 
-/** The names of columns, before the first address. */
+/** Returns true if the line has column names, and comes before the first address. */
 function isHeading(line: string, book: ReadonlyMap<string, Entry>): boolean {
   return book.size === 0 && /\b(address|user|wallet|account)\b/i.test(line);
 }
 
 interface ReadLine {
-  /** Labels are in one line, but as long as they were. */
+  /** Each label is on one line, but is not yet cut to the maximum length. */
   readonly accounts: readonly (readonly [address: string, label: string])[];
   readonly problem?: string;
 }
@@ -60,7 +63,10 @@ function describeBadLine(line: string): string {
   return `“${shown}” has no address: expected 0x and 40 hexadecimal digits`;
 }
 
-/** `0x... label`, `0x...,label`, `label 0x...`, or several addresses. Lines that start with # are comments. */
+/**
+ * Reads a line: `0x... label`, `0x...,label`, `label 0x...`, or several addresses. Lines that start
+ * with # are comments.
+ */
 function readLine(line: string): ReadLine {
   const trimmed = line.trim();
   if (trimmed === '' || trimmed.startsWith('#')) return { accounts: [] };
@@ -80,7 +86,10 @@ function readLine(line: string): ReadLine {
   return accounts.length === 0 ? { accounts, problem: describeBadLine(trimmed) } : { accounts };
 }
 
-/** Its addresses, each with the words after it; the first address takes the words before it if no words follow it. */
+/**
+ * Returns the addresses of a cell, each with the words after it. If no words follow the first
+ * address, it gets the words before it, or else `before`.
+ */
 function readCell(cell: string, before: string): [address: string, label: string][] {
   const found: { readonly address: string; readonly words: string[] }[] = [];
   const leading: string[] = [];
@@ -95,7 +104,7 @@ function readCell(cell: string, before: string): [address: string, label: string
   });
 }
 
-/** The cells of a line of CSV; a quoted one may have commas. */
+/** Returns the cells of a CSV line. A quoted cell may have commas. */
 function splitCells(line: string): string[] {
   const cells = line.match(/"(?:[^"]|"")*"|[^,;\t"]+/g) ?? [];
   return cells

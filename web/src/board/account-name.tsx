@@ -1,4 +1,7 @@
-/** Above an account: what it is called, which of its limits are crossed, and where both are set. */
+/**
+ * The line above an account: its label, the limits that it has crossed, and a button that opens the
+ * dialog for both.
+ */
 
 import { useState } from 'preact/hooks';
 import { entryOf, nameOf } from '../view/address-book.ts';
@@ -17,7 +20,7 @@ export function AccountName({ view, actions }: { view: View; actions: BoardActio
         {nameOf(book, user)}
       </strong>
       <span role="alert" class="account-alarms">
-        {/* Limits are judged by the present. */}
+        {/* Alarms are about the present, so they are not shown for a moment of the past. */}
         {(at === undefined ? alarms.get(user) : undefined)?.map(({ name, mark }) => (
           <span key={name} class="alarm-words" data-alarm={name}>
             ⚑ {mark}

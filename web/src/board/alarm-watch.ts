@@ -19,7 +19,7 @@ export interface NewAlarm {
 interface AlarmWatchOptions {
   readonly live: LiveData;
   readonly rows: BoardRows;
-  /** Reads what has come about an account. */
+  /** Reads the newest message about an account, if it has not been read. */
   read(user: string): void;
   fired(alarms: readonly NewAlarm[]): void;
 }
@@ -33,7 +33,7 @@ export class AlarmWatch {
     this.#options = options;
   }
 
-  /** Call this with every message: the timers of a hidden page may be a minute late. */
+  /** Call this with every message, because the timers of a hidden page may be a minute late. */
   look(): void {
     const nowMs = performance.now();
     if (nowMs - this.#lookedMs < LOOK_MS) return;

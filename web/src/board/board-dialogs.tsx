@@ -1,4 +1,6 @@
-/** Adding accounts to the board, and limits for all of them. */
+/**
+ * The dialog that adds accounts to the board, and the dialog that sets limits for all its accounts.
+ */
 
 import { useMemo, useState } from 'preact/hooks';
 import type { Tone } from '../figures/risk-levels.ts';
@@ -78,7 +80,9 @@ function FilePicker({ read }: { read: (text: string) => void }) {
   );
 }
 
-/** More findings of a kind are counted, not named. */
+/**
+ * The maximum number of findings of each kind that are listed. Further findings are only counted.
+ */
 const NAMED_MAX = 20;
 
 function Findings({ list, isTooLong }: { list: AccountList; isTooLong: boolean }) {

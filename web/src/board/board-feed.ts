@@ -1,6 +1,6 @@
 /**
- * Brings the accounts of the board, on a separate push connection: hundreds of accounts must not delay the
- * account that is shown.
+ * Receives the accounts of the board on a separate push connection, so that hundreds of accounts do
+ * not delay the account that is shown.
  */
 
 import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
@@ -18,17 +18,17 @@ import type { BoardRows } from './board-rows.ts';
 const ACCOUNT = 'allDexsClearinghouseState';
 const STAKES = 'delegations';
 type Stakes = readonly Delegation[];
-/** Rows are drawn once a second: a shorter interval would be wasted. */
+/** Rows are drawn once a second, so a shorter push interval would have no effect. */
 const TERMS = '?interval=1000';
-/** The beginning of a pushed account, which names its user. */
+/** Matches the start of a pushed account's message, which names the user. */
 const PUSHED_ACCOUNT = new RegExp(`^{"channel":"${ACCOUNT}","data":{"user":"(0x[0-9a-f]{40})"`);
 
 interface BoardFeedOptions {
   readonly store: Store;
   readonly rows: BoardRows;
-  /** There is something new about an account, which is yet to be read. */
+  /** Called when a message about an account has arrived that has not been read. */
   arrived(user: string): void;
-  /** Something has arrived. */
+  /** Called when any message has arrived. */
   received(): void;
 }
 
@@ -42,7 +42,10 @@ export class BoardFeed {
   #isOffline = false;
   /** After the first visit the board stays subscribed: a new subscription would be charged again. */
   #isOpened = false;
-  /** The newest message of each account, which a newer one may replace before the row is drawn. */
+  /**
+   * The newest unread message about each account. The next message replaces it if the row has not
+   * been drawn.
+   */
   readonly #unread = new Map<string, string>();
 
   constructor(options: BoardFeedOptions) {
@@ -69,12 +72,15 @@ export class BoardFeed {
     });
   }
 
-  /** True if the key's budget holds up the accounts that are still missing. */
+  /** True if accounts are still missing because the key's budget is spent. */
   get isShort(): boolean {
     return this.#subscriber.isShort;
   }
 
-  /** Call this when the view has changed: follows its key, its address book and its connection. */
+  /**
+   * Call this when the view has changed. The feed follows the view's key, address book and
+   * connection.
+   */
   follow(view: View): void {
     const { book, isBoard } = view;
     if (book !== this.#book || (isBoard && !this.#isOpened)) {
@@ -127,7 +133,7 @@ export class BoardFeed {
     if (this.#key !== '') this.#poll.start();
   }
 
-  /** The answers get older from now on. */
+  /** Marks the rows as not pushed. From now on their answers get older. */
   #loseAll(): void {
     this.#subscriber.closed();
     this.readAll();
@@ -197,7 +203,10 @@ export class BoardFeed {
   }
 }
 
-/** Accounts with limits are always watched; the other accounts after the board was opened. */
+/**
+ * Returns the accounts to watch: always the accounts with limits, and also the accounts of the
+ * board after it was opened.
+ */
 function listWatched(book: AddressBook, isOpened: boolean): string[] {
   const limited = [...book]
     .filter(([, { thresholds }]) => Object.keys(thresholds).length > 0)

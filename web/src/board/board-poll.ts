@@ -1,13 +1,16 @@
-/** Asks for the accounts in turn, many at a time: for where push is not available. */
+/** Polls the accounts of the board in batches, while push is not available. */
 
 import type { Answer, Delegation, Question, States } from '../figures/answers.ts';
 import type { Refusal } from '../service/service.ts';
 
 const STEP_MS = 2_000;
 const FAILED_MS = 10_000;
-/** A question about one account weighs 20. */
+/** The number of accounts in a batch. A question about one account has a weight of 20. */
 const USERS_PER_STEP = 20;
-/** Stakes change rarely, and weigh as much as an account. */
+/**
+ * Stakes change rarely, and a question about stakes has the same weight as a question about an
+ * account.
+ */
 const STAKES_MS = 600_000;
 
 interface BatchQuestion extends Question {
@@ -31,11 +34,11 @@ export class BoardPoll {
   readonly #options: BoardPollOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOn = false;
-  /** Incremented to end the steps of the last start. */
+  /** Incremented at each start, so that steps of an earlier start do not continue. */
   #round = 0;
   #next = 0;
   #usersPerStep = USERS_PER_STEP;
-  /** When the stakes of an account were asked for, by performance.now(). */
+  /** The time of the last question about an account's stakes, by performance.now(). */
   readonly #stakesMs = new Map<string, number>();
 
   constructor(options: BoardPollOptions) {
@@ -67,7 +70,7 @@ export class BoardPoll {
       if (due !== undefined) await this.#askStakes(due);
     } catch (error) {
       const { status, retryAfterMs = 0 } = error as Refusal;
-      // A batch that weighs more than the whole budget is never answered.
+      // The service never answers a batch whose weight exceeds the whole budget.
       if (status === 422) this.#usersPerStep = Math.max(1, Math.floor(this.#usersPerStep / 2));
       delayMs = Math.max(FAILED_MS, retryAfterMs);
     }
@@ -97,7 +100,10 @@ export class BoardPoll {
     for (const [user, reason] of failed) this.#options.failed(user.toLowerCase(), reason);
   }
 
-  /** Called if no account of a batch was answered. A batch that was too large is asked again in parts. */
+  /**
+   * Reports the refusal for each account of a batch. A batch that was too large is not reported,
+   * because its accounts are asked again in smaller batches.
+   */
   #failAll(users: readonly string[], { status, message }: Refusal): void {
     if (!this.#isOn || (status === 422 && users.length > 1)) return;
     for (const user of users) this.#options.failed(user, message);

@@ -1,6 +1,6 @@
 /**
- * A row of the board. There may be hundreds: cells are plain elements, made by functions and not by
- * components, and a row is drawn only when the schedule says so.
+ * A row of the board. There may be hundreds of rows, so cells are plain elements from functions,
+ * not components. A row is drawn only when the schedule says so.
  */
 
 import type { RefObject } from 'preact';
@@ -26,13 +26,13 @@ import { isRowOld, type ShownRow } from './shown-rows.ts';
 interface BoardRowProps {
   readonly user: string;
   readonly label: string;
-  /** False while the key is refused, which the page reports once for all rows. */
+  /** False while the key is refused. The page reports the refusal once, not in each row. */
   readonly isAsked: boolean;
   readonly alarms: readonly Alarm[] | undefined;
   readonly schedule: RowSchedule;
-  /** Returns what to draw now. */
+  /** Returns the row with its newest figures, to be drawn now. */
   take(user: string): ShownRow | undefined;
-  /** Returns what was last drawn or measured. */
+  /** Returns the row as it was last drawn or measured. */
   last(user: string): ShownRow | undefined;
   open(user: string): void;
   edit(user: string): void;
@@ -40,7 +40,7 @@ interface BoardRowProps {
 
 export function BoardRow(props: BoardRowProps) {
   const { user, label, isAsked, alarms, schedule, take, last, open, edit } = props;
-  // A row that has moved to another group shows at once what it showed there.
+  // A row that has moved to another group shows at once what it showed in the earlier group.
   const [shown, setShown] = useState(() => last(user));
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
@@ -80,7 +80,7 @@ function drawRow({ user, row, label, isAsked, alarms = [], shown, open, edit }: 
       onClick={(event) => {
         const isControl = (event.target as Element).closest('a, button') !== null;
         if (isControl || getSelection()?.isCollapsed === false) return;
-        // Elsewhere a click on a figure copies it.
+        // In other tables, a click on a figure copies the figure.
         event.stopPropagation();
         open(user);
       }}
@@ -119,7 +119,7 @@ function drawRow({ user, row, label, isAsked, alarms = [], shown, open, edit }: 
   );
 }
 
-/** Why the figures are missing or not current. */
+/** Draws a note that says why the figures are missing or not current. */
 function drawNote(shown: ShownRow | undefined, isAsked: boolean) {
   const text = describeState(shown, isAsked);
   return (

@@ -1,4 +1,4 @@
-/** Stores what is known of each watched account: its newest answers, and whether they are current. */
+/** Stores the newest answers about each watched account, and whether the answers are current. */
 
 import { totalsOf } from '../figures/all-dexes.ts';
 import type { Answer, Delegation, States } from '../figures/answers.ts';
@@ -8,22 +8,24 @@ import type { DayStart } from '../history/day-start.ts';
 import { accountAgeMs, ledgerAgeMs, ledgerNow } from '../view/selectors.ts';
 import type { View } from '../view/store.ts';
 
-/** Replaced whenever something about the account changes. */
+/** The state of a row. The object is replaced whenever something about the account changes. */
 export interface RowState {
   readonly account: Answer<States> | undefined;
   readonly stakes: Answer<readonly Delegation[]> | undefined;
-  /** Why there is no newer answer; empty if nothing is wrong. */
+  /** The reason why there is no newer answer; empty if nothing is wrong. */
   readonly problem: string;
-  /** Pushed states are current as long as the service is. */
+  /** True while the account's states are pushed. A pushed state has the age of the ledger. */
   readonly isPushed: boolean;
-  /** The time by performance.now() at which the answer was current, if push does not work. */
+  /**
+   * The time by performance.now() at which the answer was current; used while push does not work.
+   */
   readonly freshMs: number;
   readonly dayStart: DayStart | undefined;
 }
 
-/** Every pushed state of a block has surely arrived by then. */
+/** The maximum time until every pushed state of a block has arrived. */
 const PUSH_MS_MAX = 2_000;
-/** A countdown below this has seconds. */
+/** A countdown shows seconds if less time than this is left. */
 const COUNTDOWN_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
@@ -34,7 +36,7 @@ export class BoardRows {
   readonly #changed: (user: string) => void;
   #minute = 0;
 
-  /** Calls back with every account of which something has changed. */
+  /** `changed` is called with each account that has changed. */
   constructor(changed: (user: string) => void) {
     this.#changed = changed;
   }
@@ -47,19 +49,19 @@ export class BoardRows {
     return [...this.#rows.keys()];
   }
 
-  /** Begins to watch what is new, and forgets what is no longer watched. */
+  /** Starts to watch new accounts, and forgets the accounts that are no longer watched. */
   setUsers(users: readonly string[]): void {
     const wanted = new Set(users);
     for (const user of this.#rows.keys()) if (!wanted.has(user)) this.#rows.delete(user);
     for (const user of users) if (!this.#rows.has(user)) this.#rows.set(user, createRow());
   }
 
-  /** Forgets all answers: they belong to another key. */
+  /** Forgets all answers, because they belong to another key. */
   clear(): void {
     for (const user of this.#rows.keys()) this.#set(user, createRow());
   }
 
-  /** Forgets what each was worth when the day began. */
+  /** Forgets the value of each account at the start of the day. */
   forgetDays(): void {
     this.#days.forget();
   }
@@ -107,7 +109,10 @@ export class BoardRows {
     this.#changed(user);
   }
 
-  /** Computed once for each answer, on the first read. */
+  /**
+   * Returns the figures of an account, which are computed on the first read of each answer; returns
+   * undefined if there is no answer.
+   */
   figuresOf(user: string): BoardFigures | undefined {
     const states = this.#rows.get(user)?.account?.value;
     if (states === undefined) return undefined;
@@ -118,7 +123,10 @@ export class BoardRows {
     return figures;
   }
 
-  /** The age of the account's data; before the first answer, the time since the page watches the account. */
+  /**
+   * Returns the age of the account's data. Before the first answer, the age is the time since the
+   * page started to watch the account.
+   */
   ageMsOf(user: string, view: View): number {
     const { account, isPushed, freshMs } = this.#rows.get(user) ?? createRow();
     const isFollowed = isPushed && account !== undefined;
@@ -127,7 +135,7 @@ export class BoardRows {
   }
 }
 
-/** True if a row shows seconds. */
+/** Returns true if the row shows seconds. */
 function isMoving({ isPushed, stakes }: RowState, nowMs: number): boolean {
   if (!isPushed) return true;
   return (stakes?.value ?? []).some(({ lockedUntilTimestamp }) => {

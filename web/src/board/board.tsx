@@ -1,4 +1,6 @@
-/** The board: many accounts, a row each. Rows hold still while their figures move. */
+/**
+ * The board: a table with a row for each account. Rows keep their place while their figures change.
+ */
 
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
 import { type BoardColumnName, BoardOrder, type BoardSort } from '../figures/board-sort.ts';
@@ -23,7 +25,7 @@ export interface BoardParts {
   readonly shown: ShownRows;
   readonly schedule: RowSchedule;
   readonly feed: BoardFeed;
-  /** Returns what to draw of a row now. */
+  /** Returns the row with its newest figures, to be drawn now. */
   take(user: string): ShownRow | undefined;
 }
 
@@ -118,7 +120,7 @@ const NOTICE_WORDS: Readonly<Record<Exclude<NoticeState, 'ask'>, string>> = {
   unsupported: 'Notifications are not available: they need HTTPS, and a browser that supports them',
 };
 
-/** Says whether the system notifies about accounts beyond their limits. */
+/** Says whether notifications about crossed limits are on, or shows a button that turns them on. */
 export function Notices({ state, ask }: { state: NoticeState; ask: () => void }) {
   if (state === 'ask') {
     return (
@@ -148,7 +150,7 @@ function EmptyBoard({
   );
 }
 
-/** Labels and limits too, never the key. */
+/** Saves the addresses with their labels and limits. The file never has the key. */
 function saveAsFile(book: AddressBook): void {
   saveFile('perpinfo-board.json', 'application/json', formatBook(book));
 }
@@ -177,7 +179,10 @@ const COLUMNS: readonly Column[] = [
   { name: 'unlock', label: 'Next unlock', hint: 'of its stakes', isAscending: true },
 ];
 
-/** The column's own direction at first, then the other one. */
+/**
+ * Returns the order after a click on a column: first the column's default direction, then the
+ * reverse direction.
+ */
 function nextSort(sort: BoardSort, { name, isAscending = false }: Column): BoardSort {
   const isDescending = sort.column === name ? !sort.isDescending : !isAscending;
   return { column: name, isDescending };
@@ -188,7 +193,7 @@ interface BoardTableProps extends BoardProps {
   edit(user: string): void;
 }
 
-/** Order and sums follow the rows at this pace. */
+/** The interval at which the order and the sums are computed again. */
 const SETTLE_MS = 1_000;
 
 function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
@@ -203,7 +208,8 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
     return { arranged: list, isOrderStale: order.isOrderStale(rows), sum: shown.sum(users) };
   }, [users, book, sort, turn]);
   const open = useCallback(actions.openAccount, []);
-  // The page renders several times a second; the list of rows only when it is another one.
+  // The page renders several times a second. The list of rows renders only if one of these values
+  // changes.
   const body = useMemo(
     () =>
       groupRows(arranged).map((group, index) => (
@@ -255,7 +261,10 @@ function BoardTable({ view, board, actions, users, edit }: BoardTableProps) {
   );
 }
 
-/** Browsers skip what is out of sight group by group: to look at each row would cost more. */
+/**
+ * The number of rows in a group. Browsers skip whole groups that are out of sight, because a check
+ * of each row would cost more.
+ */
 const GROUP_ROWS = 25;
 
 function groupRows(users: readonly string[]): string[][] {
@@ -270,7 +279,7 @@ interface SortNoteProps {
   readonly isOrderStale: boolean;
   readonly sum: BoardSum;
   readonly users: readonly string[];
-  /** The key's budget does not allow more at the moment. */
+  /** True if the key's budget does not allow more subscriptions at the moment. */
   readonly isShort: boolean;
   /** Sorts again. */
   readonly children: () => void;
@@ -321,7 +330,9 @@ function Sums({ sum, count }: { sum: BoardSum; count: number }) {
   );
 }
 
-/** Rows change one by one: each is as it has been since its own height. */
+/**
+ * Describes the heights of the rows. Rows change separately, so they may have different heights.
+ */
 function describeHeights(heights: BoardSum['heights']): string {
   if (heights === undefined) return '';
   const [lowest, highest] = heights.map(formatCount);

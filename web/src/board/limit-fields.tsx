@@ -21,7 +21,7 @@ const FIELDS: Readonly<Record<ThresholdName, LimitField>> = {
 
 export type LimitDrafts = Readonly<Partial<Record<ThresholdName, string>>>;
 
-/** The limits as typed; undefined if one of them makes no sense. */
+/** Returns the limits that were typed; returns undefined if one of them is invalid. */
 export function readLimits(drafts: LimitDrafts): Thresholds | undefined {
   const limits: Partial<Record<ThresholdName, string>> = {};
   for (const name of THRESHOLD_NAMES) {

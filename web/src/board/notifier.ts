@@ -1,9 +1,9 @@
-/** Reports alarms by notifications of the system, with a short sound. */
+/** Reports alarms with system notifications and a short sound. */
 
 import type { NoticeState } from '../view/store.ts';
 import type { NewAlarm } from './alarm-watch.ts';
 
-/** More are counted, not named. */
+/** The maximum number of alarms that a notification describes. Further alarms are only counted. */
 const NAMED_MAX = 3;
 /** Two short tones: when each starts, in seconds, and its frequency. */
 const LEVEL_TONES = [
@@ -22,16 +22,19 @@ export class Notifier {
   readonly #opened: (user: string) => void;
   #audio: AudioContext | undefined;
 
-  /** Calls back when somebody clicks on a notification. */
+  /**
+   * `opened` is called when the person clicks on a notification. Its argument is empty if the
+   * notification is about several alarms.
+   */
   constructor(opened: (user: string) => void) {
     this.#opened = opened;
-    // Browsers let a page be heard only after a gesture, in each visit anew.
+    // Browsers let a page play sounds only after a gesture, in each visit again.
     for (const gesture of ['pointerdown', 'keydown']) {
       addEventListener(gesture, () => this.#unlockSound(), { passive: true });
     }
   }
 
-  /** Call this from a click, because browsers refuse to ask otherwise. */
+  /** Call this from a click, because browsers otherwise refuse to ask the person for permission. */
   async request(): Promise<NoticeState> {
     if (readNoticeState() === 'ask') await Notification.requestPermission();
     this.#unlockSound();
@@ -53,7 +56,8 @@ export class Notifier {
     if (alarms.length > NAMED_MAX) lines.push(`and ${alarms.length - NAMED_MAX} more`);
     const title = isOne ? name : `${alarms.length} accounts are beyond their limits`;
     try {
-      // The tag makes the browser show one of several notifications with the same text from several tabs.
+      // Several tabs may notify about the same accounts. The tag makes the browser show only one of
+      // these notifications.
       const tag = alarms.map((alarm) => alarm.user).join();
       const notification = new Notification(title, { body: lines.join('\n'), tag });
       notification.onclick = () => {
@@ -61,7 +65,7 @@ export class Notifier {
         this.#opened(isOne ? user : '');
       };
     } catch {
-      // Some phone browsers show no notifications for a page: the marks and the sound remain.
+      // Some phone browsers show no notifications for a page. The marks and the sound remain.
     }
   }
 
@@ -78,7 +82,7 @@ export class Notifier {
       const from = audio.currentTime + delay;
       const tone = new OscillatorNode(audio, { frequency });
       const volume = new GainNode(audio, { gain: VOLUME });
-      // Fades out, so that it does not click.
+      // The tone fades out, so that its end makes no click.
       volume.gain.setTargetAtTime(0, from + TONE_SECONDS / 2, TONE_SECONDS / 4);
       tone.connect(volume).connect(audio.destination);
       tone.start(from);

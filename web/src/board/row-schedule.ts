@@ -1,15 +1,22 @@
 /**
- * Decides when which rows are drawn: only rows that have changed and are in sight, each at most once a
- * second, and a few in each frame, so that no frame is late. While the page is hidden, no row is drawn.
+ * Decides when each row is drawn. Only rows that have changed and are in sight are drawn, each at
+ * most once a second. Each frame draws only a few rows, so that no frame is late. While the page is
+ * hidden, no row is drawn.
  */
 
 const DRAW_MS = 1_000;
-/** A row takes most of a millisecond to draw and to lay out, and a frame has sixteen. */
+/**
+ * The maximum number of rows that a frame draws. A row takes almost a millisecond to draw and to
+ * lay out, and a frame has 16 ms.
+ */
 const DRAWN_PER_FRAME = 6;
-/** All of 500 rows are measured within a second. */
+/**
+ * The maximum number of rows that are measured at once. At this rate, 500 rows are measured within
+ * a second.
+ */
 const MEASURED_AT_ONCE = 10;
 const MEASURE_MS = 16;
-/** The pause before rows that were just drawn may be drawn again. */
+/** The pause before the next check if no row was ready to be drawn or measured. */
 const REST_MS = 100;
 /** The event by which a browser reports groups of rows that it skips (`content-visibility`). */
 const SKIPPING = 'contentvisibilityautostatechange';
@@ -19,7 +26,7 @@ export interface ScheduledRow {
   readonly element: HTMLElement;
   /** Puts the newest figures on the page. */
   draw(): void;
-  /** Takes them into account for order and sums only. */
+  /** Uses the newest figures for the order and the sums only. */
   measure(): void;
 }
 
@@ -31,7 +38,7 @@ export class RowSchedule {
   readonly #rows = new Map<string, ScheduledRow>();
   /** Groups of rows that are out of sight. */
   readonly #skipped = new WeakSet<Node>();
-  /** When each row was drawn or measured last, by performance.now(). */
+  /** The time of each row's last draw or measurement, by performance.now(). */
   readonly #doneMs = new Map<string, number>();
   readonly #due = new Set<string>();
   #isWaiting = false;
@@ -43,19 +50,19 @@ export class RowSchedule {
     addEventListener('beforeprint', () => this.#drawAll());
   }
 
-  /** Draws a row from now on; the function that is returned ends it. */
+  /** Draws the row from now on. Returns a function that removes the row. */
   add(row: ScheduledRow): () => void {
     const { user } = row;
     this.#rows.set(user, row);
     this.#doneMs.delete(user);
     this.mark(user);
     return () => {
-      // It may already be in another group, as another element.
+      // The row may already have been added again, with an element in another group.
       if (this.#rows.get(user) === row) this.#rows.delete(user);
     };
   }
 
-  /** A row has changed. */
+  /** Call this when a row has changed. */
   mark(user: string): void {
     if (!this.#rows.has(user)) return;
     this.#due.add(user);
@@ -67,7 +74,7 @@ export class RowSchedule {
     for (const row of this.#rows.values()) row.draw();
   }
 
-  /** A row that comes into sight is drawn at once. */
+  /** Notes whether a group is in sight. A row that comes into sight is drawn at once. */
   #look({ target, skipped }: SkippingEvent): void {
     if (!(target instanceof Node)) return;
     if (skipped) this.#skipped.add(target);
@@ -83,7 +90,8 @@ export class RowSchedule {
   #wait(): void {
     if (this.#isWaiting || this.#due.size === 0 || document.hidden) return;
     this.#isWaiting = true;
-    // A frame is asked for only if there is something to draw: each costs, even if nothing changes.
+    // A frame is requested only if there is a row to draw, because each frame costs time even if
+    // nothing changes.
     if (this.#findReady(false, 1).length === 0) this.#measure(0);
     else {
       requestAnimationFrame(() => {
@@ -94,7 +102,7 @@ export class RowSchedule {
     }
   }
 
-  /** Measures rows that are out of sight, and continues if rows are left. */
+  /** Measures rows that are out of sight, and then waits until the next rows may be drawn. */
   #measure(drawn: number): void {
     const measured = this.#work(true, MEASURED_AT_ONCE);
     setTimeout(
@@ -106,7 +114,10 @@ export class RowSchedule {
     );
   }
 
-  /** Draws rows in sight, or measures those that are not; returns how many. */
+  /**
+   * Draws rows in sight, or measures rows out of sight. Returns the number of rows that were drawn
+   * or measured.
+   */
   #work(isSkipped: boolean, max: number): number {
     const nowMs = performance.now();
     const ready = this.#findReady(isSkipped, max);
@@ -119,7 +130,7 @@ export class RowSchedule {
     return ready.length;
   }
 
-  /** Rows that have changed, and were not drawn or measured a moment ago. */
+  /** Returns changed rows that were not drawn or measured within the last second. */
   #findReady(isSkipped: boolean, max: number): ScheduledRow[] {
     const doneMsMax = performance.now() - DRAW_MS;
     const ready: ScheduledRow[] = [];

@@ -1,4 +1,7 @@
-/** The rows as they are on the page. Order and sums are those of what is shown, not of what has arrived. */
+/**
+ * The rows as the page shows them. The order and the sums are computed from the shown rows, not
+ * from the newest answers.
+ */
 
 import {
   type AmountChange,
@@ -17,9 +20,9 @@ import type { BoardRows, RowState } from './board-rows.ts';
 export interface ShownRow {
   readonly state: RowState;
   readonly figures: BoardFigures | undefined;
-  /** Since the day began; undefined until both ends are known. */
+  /** The change of the value since the day started; undefined until both values are known. */
   readonly change: AmountChange | undefined;
-  /** When the next stake is unlocked; undefined if none is locked. */
+  /** The time when the next stake is unlocked; undefined if none is locked. */
   readonly unlockTime: number | undefined;
   /** The time of the ledger when the row was drawn. */
   readonly nowMs: number;
@@ -34,7 +37,10 @@ export class ShownRows {
     this.#rows = rows;
   }
 
-  /** Returns what to draw now. */
+  /**
+   * Stores and returns the row with its newest figures; returns undefined if the account is not
+   * watched.
+   */
   take(user: string, view: View): ShownRow | undefined {
     const state = this.#rows.get(user);
     if (state === undefined) return undefined;
@@ -53,7 +59,7 @@ export class ShownRows {
     return row;
   }
 
-  /** Returns what was last taken. */
+  /** Returns the row that `take` returned last. */
   readonly last = (user: string): ShownRow | undefined => this.#shown.get(user);
 
   /** Returns the figures by which the rows of these accounts are sorted. */
@@ -64,7 +70,10 @@ export class ShownRows {
     });
   }
 
-  /** The worst verdict of these accounts; those that are missing or old are not called safe. */
+  /**
+   * Returns the worst level of these accounts. An account is not called safe if it is missing or
+   * old.
+   */
   worstOf(users: readonly string[]): LevelOrUnknown {
     return worstLevel(users.map((user) => levelOfRow(this.#shown.get(user))));
   }
@@ -97,11 +106,11 @@ export interface BoardSum {
   readonly short: string;
   readonly net: string;
   readonly unrealizedPnl: string;
-  /** The lowest and the highest of all rows. */
+  /** The lowest and the highest height of all rows; undefined if no row has a height. */
   readonly heights: readonly [lowest: number, highest: number] | undefined;
 }
 
-/** A polled row is called old from this age on. */
+/** A row that is not pushed is called old above this age. */
 const OLD_MS = 5_000;
 
 export function isRowOld({ figures, state, ageMs }: ShownRow): boolean {

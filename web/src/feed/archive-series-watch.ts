@@ -1,4 +1,7 @@
-/** Asks the archive for the series of the chart: when another is chosen, or it has grown old. */
+/**
+ * Asks the archive for the series of the chart if another series is chosen, or if the series is
+ * old.
+ */
 
 import type { Answer } from '../figures/answers.ts';
 import {
@@ -17,11 +20,14 @@ import type { View } from '../view/store.ts';
 import type { LiveData } from './live-data.ts';
 
 /**
- * Until then, the states that the page sees continue the line. A question costs 50 of the budget for each
- * dex, and 31 for each position.
+ * The maximum age of a series. Until then, live states continue the line. A question costs 50 of
+ * the budget for each dex, and 31 for each position.
  */
 const OLD_MS_MAX = 300_000;
-/** A new archive multiplies its length within seconds. */
+/**
+ * The minimum age before a series is old. It is short, because a new archive multiplies its length
+ * within seconds.
+ */
 const OLD_MS_MIN = 10_000;
 const OLD_SHARE = 0.25;
 /** While a person moves through time, the chart waits until the person stops. */
@@ -33,7 +39,7 @@ function oldMsOf({ from, to }: TimeSpan): number {
 }
 
 interface Wanted {
-  /** Identifies the request; for a growing line without its end. */
+  /** Identifies the request. The name of a growing line does not have the end of the line. */
   readonly name: string;
   readonly user: string;
   readonly dexes: readonly string[];
@@ -91,7 +97,7 @@ export class ArchiveSeriesWatch {
   }
 }
 
-/** Undefined while there is nothing to ask. */
+/** Returns the series that the view needs; returns undefined if there is nothing to ask. */
 function findWanted(view: View): Wanted | undefined {
   const { key, keyProblem, user, at, zoom, account, freshness, isBoard } = view;
   const archive = freshness?.archive;
@@ -113,7 +119,7 @@ interface SeriesQuestion extends TimeSpan {
   readonly step?: number;
 }
 
-/** The rows of each dex; those that did not exist yet are left out. */
+/** Returns the rows of each dex, without the dexes that did not exist yet. */
 async function askAll<Row>(
   key: string,
   dexes: readonly string[],
@@ -123,7 +129,10 @@ async function askAll<Row>(
   return lists.filter((list) => list !== undefined);
 }
 
-/** Empty for an account with too many changes for one answer: the chart has no room for them either. */
+/**
+ * Returns the liquidations on each dex. Returns no liquidations if the account has too many changes
+ * for one answer, because the chart has no room for them either.
+ */
 async function askLiquidations(
   key: string,
   dexes: readonly string[],
@@ -137,7 +146,7 @@ async function askLiquidations(
   }
 }
 
-/** Undefined of a dex that did not exist yet. */
+/** Returns the rows of a dex; returns undefined if the dex did not exist yet. */
 async function askRows<Row>(
   key: string,
   question: SeriesQuestion & { readonly dex: string },

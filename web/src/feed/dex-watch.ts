@@ -1,4 +1,4 @@
-/** Reads which perp dexes exist, with their full names. */
+/** Reads the list of perp dexes, with their full names. */
 
 import { ask, type Refusal } from '../service/service.ts';
 import { type Dex, FIRST_DEX } from '../view/store.ts';
@@ -33,7 +33,7 @@ export class DexWatch {
       if (round !== this.#round) return;
       this.#live.setDexes(dexes);
     } catch (error) {
-      // The panels report the error; here it only means to retry later, if at all.
+      // The panels report the error. This class only retries later if a retry can succeed.
       const { status, retryAfterMs } = error as Refusal;
       if (status === 401 || status === 422) return;
       delayMs = Math.max(FAILED_MS, retryAfterMs);

@@ -1,6 +1,7 @@
 /**
- * Brings the answers of the panels into the store. The page first asks each question over HTTP, which
- * reports errors in full. After that the answers are pushed, or polled where push is not available.
+ * Receives the answers of the panels and puts them into the store. The page first asks each
+ * question over HTTP, which reports errors in full. After that the answers are pushed, or polled
+ * where push is not available.
  */
 
 import { pickDex, totalsOf } from '../figures/all-dexes.ts';
@@ -17,8 +18,8 @@ import { HealthCheck } from './health-check.ts';
 import type { LiveData, PanelName } from './live-data.ts';
 
 /**
- * Each question weighs 20, so polling spends 720 of a key's budget in a minute. The account is polled often
- * enough for a chart without gaps.
+ * The polling intervals. Each question has a weight of 20, so polling spends 720 of a key's budget
+ * in a minute. The account is polled often enough for a chart without gaps.
  */
 const POLL_MS: Readonly<Record<PanelName, number>> = {
   account: 3_000,
@@ -26,7 +27,10 @@ const POLL_MS: Readonly<Record<PanelName, number>> = {
   auction: 6_000,
 };
 const PANEL_NAMES = Object.keys(POLL_MS) as PanelName[];
-/** An unchanged value is not pushed, but its chart must still advance, up to what has surely arrived. */
+/**
+ * An unchanged value is not pushed. The chart extends its line at this interval, up to the time for
+ * which every push must have arrived.
+ */
 const FLAT_LINE_MS = 5_000;
 
 export class Feed {
@@ -60,7 +64,10 @@ export class Feed {
     this.setKey(this.#store.view.key);
   }
 
-  /** Switches to a key and clears what the last key brought; an empty string means no key. */
+  /**
+   * Switches to a key, and clears the answers that belong to the last key. An empty string means no
+   * key.
+   */
   setKey(key: string): void {
     saveKey(key);
     this.#store.set({ key });
@@ -79,7 +86,7 @@ export class Feed {
     this.#pushClosed(false);
   }
 
-  /** Shows an account: on one dex, or on all if it is undefined. */
+  /** Shows an account on one dex, or on all dexes if `dex` is undefined. */
   select(user: string, dex: string | undefined): void {
     const { view } = this.#store;
     const { question, refusal } = view.account;
@@ -100,14 +107,15 @@ export class Feed {
     if (at === view.at) return;
     this.#unsubscribe('auction');
     this.#store.set({ at, zoom: undefined });
-    // Figures stay, greyed out, until those of the height have come. Past figures are never live.
+    // Figures of the present stay, greyed out, until the figures of the height arrive. Past figures
+    // are cleared, because they must not look live.
     if (at === undefined) this.#live.clearPanels();
     this.#keeper.history.interrupt();
     this.#askAboutAuction();
     this.#askAbout(view.user);
   }
 
-  /** The question about the height that is shown. */
+  /** Returns the question about the height that is shown. */
   #pin(question: Question): Question {
     const { at } = this.#store.view;
     return at === undefined ? question : { ...question, atHeight: at };
@@ -149,7 +157,8 @@ export class Feed {
       fresh: (timeMs) => this.#extendLine(timeMs),
       stale: () => this.#keeper.history.interrupt(),
       wentOffline: (wasOffline) => {
-        // A connection that was silent meanwhile may continue as if nothing had happened.
+        // A silent connection may continue later without a reconnect, so the chart gets its gap
+        // here.
         this.#keeper.history.interrupt();
         if (!wasOffline) this.#push.pause();
       },
@@ -176,7 +185,8 @@ export class Feed {
   }
 
   #show(name: PanelName, answer: Answer): void {
-    // An answer proves that the service is back, before the next health check is due.
+    // An answer proves that the service is back. The page then does not wait for the next health
+    // check.
     if (this.#store.view.link.state === 'offline') this.#health.checkNow();
     this.#live.setAnswer(name, this.#watches[name].question, answer);
   }
@@ -197,7 +207,7 @@ export class Feed {
     this.#live.redrawHistory();
   }
 
-  /** The chart of another dex starts with the answer that is already there. */
+  /** The chart of another dex starts with a value from the answer that is already shown. */
   #noteFirstValue(): void {
     const { answer } = this.#store.view.account;
     const { last } = this.#keeper.history;
@@ -221,7 +231,8 @@ export class Feed {
   #pushOpened(): void {
     this.#live.setPush(true);
     for (const name of PANEL_NAMES) {
-      // A question without an answer yet may be invalid: HTTP reports why.
+      // A question that has no answer yet may be invalid. It is not subscribed to, because HTTP
+      // reports errors in full.
       if (this.#store.view[name].answer !== undefined) this.#subscribe(name);
     }
   }
@@ -234,7 +245,7 @@ export class Feed {
 
   #pushClosed(isRefused: boolean): void {
     this.#live.setPush(false);
-    // Push may be back before the next question is asked.
+    // Push may be back before the next question is asked, so the chart gets its gap here.
     this.#keeper.history.interrupt();
     for (const name of PANEL_NAMES) this.#watches[name].setPushed(false);
     if (this.#store.view.link.state === 'offline') this.#push.pause();
@@ -287,7 +298,7 @@ export class Feed {
   }
 }
 
-/** A canonical name for a question, independent of the order of its fields. */
+/** Returns a name that identifies a question, whatever the order of its fields is. */
 function nameOf({ type, user = '', dex = '', atHeight = 0 }: Question): string {
   return `${type} ${user.toLowerCase()} ${dex} ${atHeight}`;
 }

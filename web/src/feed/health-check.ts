@@ -5,11 +5,14 @@ import type { LiveData } from './live-data.ts';
 
 const INTERVAL_MS = 1_000;
 const INTERVAL_MS_MAX = 8_000;
-/** While pushed states show how fresh the ledger is, the page asks /health only for the rest. */
+/**
+ * While pushed states show that the ledger is fresh, the page asks /health at this interval, for
+ * its other fields.
+ */
 const INTERVAL_MS_PUSHED = 5_000;
 /** A pushed state replaces the health check for this long. */
 const PUSH_FRESH_MS = 1_500;
-/** Push must respond to a ping this soon if HTTP does not respond. */
+/** The time within which push must answer a ping if HTTP does not answer. */
 const PROBE_MS = 1_000;
 
 interface HealthCheckOptions {
@@ -18,9 +21,9 @@ interface HealthCheckOptions {
   probe(): void;
   /** Called with the ledger that the service answers from. */
   ledgerKnown(ledger: string): void;
-  /** The ledger is fresh at this time. */
+  /** Called with the ledger's time when the ledger is fresh. */
   fresh(timeMs: number): void;
-  /** The ledger is stale: new points of the chart are not known. */
+  /** Called when the ledger is stale: new points of the chart are not known. */
   stale(): void;
   wentOffline(wasOffline: boolean): void;
   cameBack(): void;
@@ -31,23 +34,26 @@ export class HealthCheck {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #isChecking = false;
-  /** When push was last heard, by performance.now(). */
+  /** The time of the last message by push, by performance.now(). */
   #pushHeardMs = Number.NEGATIVE_INFINITY;
-  /** When a pushed state was last newer than all that was known. */
+  /**
+   * The time, by performance.now(), of the last pushed state that was newer than all earlier
+   * states.
+   */
   #freshPushMs = Number.NEGATIVE_INFINITY;
-  /** When /health last answered. */
+  /** The time of the last answer of /health, by performance.now(). */
   #answeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;
   }
 
-  /** Something has come by push. */
+  /** Call this when a message has arrived by push. */
   notePush(): void {
     this.#pushHeardMs = performance.now();
   }
 
-  /** A pushed state was newer than all that was known. */
+  /** Call this when a pushed state was newer than all earlier states. */
   noteFreshPush(): void {
     this.#freshPushMs = performance.now();
   }
@@ -92,7 +98,10 @@ export class HealthCheck {
     }, delayMs);
   }
 
-  /** True if pushed states replace the next health check; they say nothing about an upstream. */
+  /**
+   * Returns true if pushed states replace the next health check. They never do if the ledger
+   * follows an exchange, because they say nothing about the upstream.
+   */
   #isPushFresh(): boolean {
     const { link, freshness } = this.#options.live.view;
     const nowMs = performance.now();
@@ -102,7 +111,7 @@ export class HealthCheck {
     );
   }
 
-  /** HTTP may be slow or blocked while push still works. */
+  /** Returns true if push answers a ping. HTTP may be slow or blocked while push still works. */
   async #isPushAlive(): Promise<boolean> {
     const { live, probe } = this.#options;
     if (!live.view.link.isPush) return false;

@@ -1,4 +1,7 @@
-/** The one writer of what the service has brought. Feeds call this class; nothing else writes live values. */
+/**
+ * The only writer of the data that the service sends. Feeds call this class; nothing else writes
+ * live values.
+ */
 
 import type { Answer, Health, Question } from '../figures/answers.ts';
 import type { MarketTerms } from '../figures/margin-terms.ts';
@@ -30,12 +33,15 @@ export class LiveData {
     return this.#store.view;
   }
 
-  /** Clears what belongs to the last key. */
+  /** Clears the data that belongs to the last key. */
   setKeyUnproven(): void {
     this.#store.setLive({ keyProblem: '', ...NO_PANELS }, 'now');
   }
 
-  /** The figures stay, greyed out, while the page asks for another key. */
+  /**
+   * Reports that the key is refused. The figures stay, greyed out, while the page asks for another
+   * key.
+   */
   setKeyProblem(keyProblem: string): void {
     this.#store.setLive({ keyProblem }, 'now');
   }
@@ -44,7 +50,10 @@ export class LiveData {
     this.#store.setLive(NO_PANELS, 'now');
   }
 
-  /** A panel asks another question; its figures stay until `clearPanels`, or until an answer comes. */
+  /**
+   * Sets the question of a panel. The panel's figures stay until `clearPanels`, or until an answer
+   * comes.
+   */
   setQuestion(name: PanelName, question: Question | undefined): void {
     const panel = { ...this.view[name], question, refusal: undefined };
     this.#store.setLive({ [name]: panel }, 'now');
@@ -54,7 +63,10 @@ export class LiveData {
     this.#store.setLive({ [name]: EMPTY_PANEL }, 'now');
   }
 
-  /** True if the answer is dropped because a newer answer is shown. No answer about the past is dropped. */
+  /**
+   * Returns true if the answer is dropped because a newer answer is shown. No answer about the past
+   * is dropped.
+   */
   isOlder(name: PanelName, answer: Answer): boolean {
     return this.view.at === undefined && isOlder(this.view, answer, this.view[name].answer);
   }
@@ -62,7 +74,7 @@ export class LiveData {
   setAnswer(name: PanelName, question: Question | undefined, answer: Answer): void {
     if (this.isOlder(name, answer)) return;
     const { at, [name]: shown } = this.view;
-    // The first answer is shown at once, and so is each moment of the past.
+    // The first answer is shown at once, and so is each answer about the past.
     const isUrgent = shown.answer === undefined || at !== undefined;
     const panel = { question, answer, refusal: undefined };
     this.#store.setLive({ [name]: panel }, isUrgent ? 'now' : 'paced');
@@ -70,7 +82,7 @@ export class LiveData {
 
   setRefusal(name: PanelName, refusal: Refusal): void {
     const { at, [name]: panel } = this.view;
-    // Figures of another height would look like those of the height that is refused.
+    // Figures of another height would look like figures of the refused height.
     const shown = at === undefined ? panel : { ...panel, answer: undefined };
     this.#store.setLive({ [name]: { ...shown, refusal } }, 'now');
   }
@@ -89,7 +101,10 @@ export class LiveData {
     this.#store.setLive({ freshness: { ...health, heardMs } }, 'paced');
   }
 
-  /** A pushed state proves freshness as /health does; its age is by the clock of the last /health. */
+  /**
+   * A pushed state proves freshness as /health does. Its age is computed with the service's clock
+   * of the last /health. Returns true if the state is newer than the known height.
+   */
   noteFresh({ height, time }: Answer): boolean {
     const { freshness } = this.view;
     if (freshness === undefined || height === undefined || height <= freshness.height) return false;
@@ -104,7 +119,7 @@ export class LiveData {
     this.#store.setLive({ history }, 'paced');
   }
 
-  /** The history has new points. */
+  /** Call this when the history has new points. */
   redrawHistory(): void {
     this.#store.setLive({ historyVersion: this.view.historyVersion + 1 }, 'paced');
   }

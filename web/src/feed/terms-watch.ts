@@ -5,7 +5,7 @@ import { ask } from '../service/service.ts';
 import { Watch } from '../service/watch.ts';
 import type { LiveData } from './live-data.ts';
 
-/** Tiers rarely change, and what-if notices when they have. */
+/** Tiers rarely change, and "What if" notices tiers that are no longer right. */
 const POLL_MS = 60_000;
 
 export class TermsWatch {

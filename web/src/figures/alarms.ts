@@ -1,7 +1,7 @@
 /**
- * Limits that people set for an account, and when one is crossed. An alarm is raised as soon as a
- * figure is beyond its limit, and is cleared with hysteresis: a figure that hovers around its limit
- * fires once.
+ * Checks the limits that people set for an account. An alarm is raised as soon as a figure is
+ * beyond its limit. An alarm is cleared with hysteresis, so a figure that hovers around its limit
+ * raises only one alarm.
  */
 
 import type { BoardFigures } from './board-figures.ts';
@@ -18,7 +18,9 @@ import { formatDuration, group, groupRounded } from './text.ts';
 export const THRESHOLD_NAMES = ['distance', 'marginRatio', 'value', 'age'] as const;
 export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 
-/** Decimal text, without those that are not set: per cent, per cent, USDC, seconds. */
+/**
+ * The limits that are set, as decimal text: two in per cent, then one in USDC and one in seconds.
+ */
 export type Thresholds = Readonly<Partial<Record<ThresholdName, string>>>;
 
 export interface Measured {
@@ -30,7 +32,10 @@ export interface Measured {
 
 export interface Alarm {
   readonly name: ThresholdName;
-  /** False while it holds only because the figure is not back by the margin. */
+  /**
+   * False if the alarm remains only because the figure is unknown, or is not yet back by the margin
+   * of the hysteresis.
+   */
   readonly isBeyond: boolean;
   /** The text without the figure, which changes: "value below 1,000". */
   readonly mark: string;
@@ -38,14 +43,17 @@ export interface Alarm {
   readonly words: string;
 }
 
-/** An alarm ends when a figure has come back by this share of the limit. */
+/** An alarm ends when its figure has come back across the limit multiplied by this factor. */
 const BACK_WHEN_FALLING: Decimal = { units: 98n, scale: 2 };
 const BACK_WHEN_RISING: Decimal = { units: 102n, scale: 2 };
 
-/** endless: beyond every limit. none: there is nothing to limit. unknown: there is no answer. */
+/**
+ * `endless` is beyond every limit; `none` means that there is nothing to limit; `unknown` means
+ * that there is no answer.
+ */
 type Figure = Decimal | 'endless' | 'none' | 'unknown';
 
-/** A figure with two decimals. */
+/** Formats a figure with two decimals. */
 type Write = (figure: Decimal) => string;
 
 interface Rule {
@@ -110,13 +118,13 @@ const RULES: Readonly<Record<ThresholdName, Rule>> = {
   },
 };
 
-/** True if a figure has reached or passed the limit. */
+/** Returns true if the figure is at or above an upper limit, or below a lower limit. */
 function isBeyond(figure: Decimal, limit: Decimal, isUpper: boolean): boolean {
   const order = compare(figure, limit);
   return isUpper ? order >= 0 : order < 0;
 }
 
-/** The alarms of an account, given those that were raised before. */
+/** Returns the alarms of an account. `raised` names the alarms that were raised before. */
 export function judgeThresholds(
   thresholds: Thresholds,
   measured: Measured,
@@ -167,7 +175,10 @@ function describeAlarm(name: ThresholdName, { limit, measured, isNow }: Said) {
 
 const DIGITS = /^\d{1,15}(\.\d{1,6})?$/;
 
-/** A typed limit; empty if the field is empty, undefined if the text is not a limit. */
+/**
+ * Returns the limit that was typed; returns an empty text if the field is empty, and undefined if
+ * the text is not a limit.
+ */
 export function readThreshold(typed: string): string | undefined {
   const text = typed.replace(/[\s,$%]/g, '');
   if (text === '') return '';

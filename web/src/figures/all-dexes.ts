@@ -1,9 +1,9 @@
-/** An account over its dexes: the part that is shown, its positions, and its totals, exactly. */
+/** An account on all its dexes: the part that is shown, its positions, and its exact totals. */
 
 import type { AccountState, Position, States } from './answers.ts';
 import { formatDecimal, sum } from './decimal.ts';
 
-/** The states of one dex, or all of them if it is undefined. */
+/** Returns the state on one dex, or all states if `dex` is undefined. */
 export function pickDex(states: States, dex: string | undefined): States {
   return dex === undefined ? states : states.filter(([name]) => name === dex);
 }
@@ -19,7 +19,7 @@ export function holdingsOf(states: States): Holding[] {
   );
 }
 
-/** Names a holding among all of an account's. */
+/** Returns a name that is unique among the holdings of an account. */
 export function keyOf({ dex, position }: Holding): string {
   return `${dex} ${position.coin}`;
 }

@@ -1,4 +1,4 @@
-/** The figures of a panel or a row by name, with all their digits, for copying. */
+/** The named figures of a panel or a row, with all their digits, so that a person can copy them. */
 
 import { type Holding, totalsOf } from './all-dexes.ts';
 import type { Auction, Delegation, Position, States } from './answers.ts';
@@ -70,7 +70,7 @@ interface Change {
   readonly ratio: string | undefined;
 }
 
-/** `change`: of the account value over the chart, if there is one. */
+/** `change` is the change of the account value over the time of the chart, if it is known. */
 export function digitsOfAccount(states: States, change: Change | undefined): NamedFigure[] {
   const totals = totalsOf(states);
   const { unrealizedPnl, leverage, long, short, net } = headlineOf(states);
@@ -113,7 +113,7 @@ export function digitsOfStakes(delegations: readonly Delegation[]): NamedFigure[
   return list([['Amount', formatDecimal(sum(delegations.map(({ amount }) => amount)))]]);
 }
 
-/** `floor`: if it is known. */
+/** `floor` is undefined if it is not known. */
 export function digitsOfAuction(auction: Auction, floor: string | undefined): NamedFigure[] {
   const { endGas, currentGas, startGas } = auction;
   return list([

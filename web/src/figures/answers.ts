@@ -13,7 +13,7 @@ export interface Position {
   readonly leverage: {
     readonly type: 'cross' | 'isolated';
     readonly value: number;
-    /** Absent in a cross position of an answer that is the exchange's own. */
+    /** Absent in a cross position if the exchange gave the answer. */
     readonly rawUsd?: string;
   };
   readonly entryPx: string;
@@ -71,18 +71,21 @@ export interface Health {
   readonly height: number;
   readonly time: number;
   readonly lagMs: number;
-  /** The ledger is stale from this age on; 0 for no limit. */
+  /** The ledger is stale from this age on; 0 means no limit. */
   readonly maxAgeMs: number;
   readonly head: number;
-  /** The heights in the archive, and their times. Absent without an archive. */
+  /** The first and the last height in the archive, with their times. Absent without an archive. */
   readonly archive?: ArchivedSpan;
-  /** The operator's explorer, with {address} for an address. */
+  /** The URL of the operator's explorer, with {address} in place of an address. */
   readonly explorerUrl?: string;
   /** The follower's last report, if the ledger follows an exchange. */
   readonly follow?: FollowReport;
 }
 
-/** Ages in milliseconds; null if there is nothing that could have an age. */
+/**
+ * The follower's report. Ages are in milliseconds; an age is null if there is nothing that could
+ * have an age.
+ */
 export interface FollowReport {
   /** The exchange's address, without its path. */
   readonly upstream: string;
@@ -112,16 +115,21 @@ export interface Question {
   readonly type: string;
   readonly user?: string;
   readonly dex?: string;
-  /** A moment of the past, by its height or as the last block that is not later. */
+  /**
+   * A moment of the past: `atHeight` names a height, `atTime` names the last block that is not
+   * later.
+   */
   readonly atHeight?: number;
   readonly atTime?: number;
-  /** The start of a time series in milliseconds; `to` and `step` follow. */
+  /** The start, the end and the step of a time series, in milliseconds. */
   readonly from?: number;
   readonly to?: number;
   readonly step?: number;
 }
 
-/** An answer, the ledger position that it is from, and how old its account is. */
+/**
+ * An answer, the height and time of the ledger that it is from, and the time of its account data.
+ */
 export interface Answer<T = unknown> {
   readonly value: T;
   /** Undefined for the exchange's own answer, which is from no ledger. */

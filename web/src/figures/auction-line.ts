@@ -1,6 +1,7 @@
 /**
- * The auction's price falls in a straight line. The endpoint reports the start and the current
- * price, but not the floor. The floor is computed from both, more exactly the longer the auction has run.
+ * The auction's price falls in a straight line. The endpoint reports the start price and the
+ * current price, but not the floor. The floor is computed from these two prices. The longer the
+ * auction has run, the more exact the computed floor is.
  */
 
 import type { Auction } from './answers.ts';
@@ -13,7 +14,7 @@ import {
   subtract,
 } from './decimal.ts';
 
-/** Decimals of gas amounts; `currentGas` is rounded down to them. */
+/** The decimals of gas amounts; `currentGas` is rounded down to them. */
 const GAS_DECIMALS = 8;
 
 export interface Floor {
@@ -25,12 +26,15 @@ export interface Floor {
 
 const whole = (count: number): Decimal => ({ units: BigInt(count), scale: 0 });
 
-/** Elapsed time at a ledger time, clamped to the duration. */
+/** Returns the time from the start to a ledger time, clamped to the duration. */
 export function elapsedMs({ startTimeSeconds, durationSeconds }: Auction, timeMs: number): number {
   return Math.min(durationSeconds * 1000, Math.max(0, timeMs - startTimeSeconds * 1000));
 }
 
-/** Undefined where it cannot be derived: before the start, and after the end. */
+/**
+ * Returns the floor; returns undefined if it cannot be derived: before the start, and after the
+ * end.
+ */
 export function findFloor(auction: Auction, timeMs: number): Floor | undefined {
   const { startTimeSeconds, durationSeconds, startGas, currentGas, endGas } = auction;
   const elapsed = elapsedMs(auction, timeMs);
@@ -42,13 +46,17 @@ export function findFloor(auction: Auction, timeMs: number): Floor | undefined {
   const fallen = multiply(subtract(start, current), whole(durationMs));
   const depth = divideRounded(fallen, whole(elapsed), GAS_DECIMALS);
   if (depth === undefined) return undefined;
-  // Extrapolation multiplies the rounding error of the current price: those decimals are noise.
+  // The extrapolation multiplies the rounding error of the current price, so the last decimals are
+  // noise and are dropped.
   const lost = String(Math.ceil(durationMs / elapsed)).length + 1;
   const gas = roundTo(subtract(start, depth), Math.max(0, GAS_DECIMALS - lost));
   return { startTimeSeconds, gas, isExact: false };
 }
 
-/** When the line passes a price; places an ended auction on the chart. */
+/**
+ * Returns the time at which the line passes a price, so that the chart shows where an ended auction
+ * stopped.
+ */
 export function timeOfGas(auction: Auction, floor: Floor, gas: string): number {
   const start = parseDecimal(auction.startGas);
   const share = divideRounded(subtract(start, parseDecimal(gas)), subtract(start, floor.gas), 9);
@@ -57,7 +65,7 @@ export function timeOfGas(auction: Auction, floor: Floor, gas: string): number {
 }
 
 interface LinePoint {
-  /** Seconds. */
+  /** The time in seconds. */
   readonly time: number;
   readonly value: number;
 }

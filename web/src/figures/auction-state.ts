@@ -1,9 +1,9 @@
-/** An auction in words: only what follows from the endpoint's answers. */
+/** Describes the state of an auction, only from facts in the endpoint's answers. */
 
 import type { Auction } from './answers.ts';
 import { formatDuration, formatTime, group } from './text.ts';
 
-/** An auction at its floor still runs, until a buyer pays. */
+/** The states of an auction. An auction at its floor still runs until a buyer pays. */
 export type AuctionState = 'none' | 'scheduled' | 'running' | 'atFloor' | 'ended';
 
 /** Decides the state by the ledger's time. */
@@ -14,22 +14,25 @@ export function stateOfAuction(auction: Auction | null, nowMs: number): AuctionS
   return nowMs < floorMsOf(auction) ? 'running' : 'atFloor';
 }
 
-/** No auction runs: the panel has little to show. */
+/** Returns true if no auction runs, so that the panel has little to show. */
 export function isIdle(state: AuctionState): boolean {
   return state === 'none' || state === 'ended';
 }
 
 const startMsOf = ({ startTimeSeconds }: Auction): number => startTimeSeconds * 1000;
 
-/** When the price is at its floor, if the auction runs so long. */
+/** Returns the time at which the price reaches its floor if nobody buys before. */
 const floorMsOf = (auction: Auction): number => startMsOf(auction) + auction.durationSeconds * 1000;
 
-/** The endpoint does not report when an auction ended. The end is between two answers. */
+/** The times between which an auction ended. The endpoint does not report the end itself. */
 export interface Observation {
   readonly startTimeSeconds: number;
-  /** The ledger's time of the last answer in which it had not ended. */
+  /** The ledger's time of the last answer in which the auction had not ended. */
   readonly runningMs: number | undefined;
-  /** The least of the ledger's times of answers in which it had: the past is shown after the present. */
+  /**
+   * The earliest ledger time of an answer in which the auction had ended. It is not always the
+   * first of these answers, because the page can show the past after the present.
+   */
   readonly endedMs: number | undefined;
 }
 
@@ -45,7 +48,7 @@ export function noteObservation(
     : { startTimeSeconds, runningMs, endedMs: Math.min(endedMs ?? timeMs, timeMs) };
 }
 
-/** When the auction ended, as closely as the answers show. */
+/** Returns the time of the end in words, as exactly as the answers show. */
 export function describeEnd(auction: Auction, { runningMs, endedMs }: Observation): string {
   const from = formatTime(runningMs ?? startMsOf(auction));
   const to = formatTime(endedMs ?? startMsOf(auction));

@@ -1,4 +1,4 @@
-/** The figures of an account on the board: exact, and over all of its dexes. */
+/** The exact figures of an account on the board, over all of its dexes. */
 
 import { totalsOf } from './all-dexes.ts';
 import type { Delegation, States } from './answers.ts';
@@ -18,7 +18,10 @@ import { findTightest, judgeAccount, marginRatioOf, type Verdict } from './risk.
 export interface BoardFigures extends Omit<Headline, 'leverage'> {
   readonly value: string;
   readonly verdict: Verdict;
-  /** The highest of all dexes; undefined if maintenance is due and there is nothing. */
+  /**
+   * The highest margin ratio of all dexes; undefined if maintenance margin is due and there is no
+   * cross account value.
+   */
   readonly marginRatio: Decimal | undefined;
 }
 
@@ -33,9 +36,9 @@ export function boardFiguresOf(states: States): BoardFigures {
 }
 
 export interface AmountChange {
-  /** The unit is USDC. */
+  /** The change in USDC. */
   readonly amount: string;
-  /** Per cent; undefined where there was nothing before. */
+  /** The change in per cent; undefined if the value before was 0. */
   readonly percent: string | undefined;
 }
 
@@ -49,7 +52,7 @@ export function changeBetween(before: string, after: string): AmountChange {
   };
 }
 
-/** The delegation that is unlocked next; undefined if no delegation is locked. */
+/** Returns the delegation that is unlocked next; returns undefined if no delegation is locked. */
 export function nextUnlockOf(
   delegations: readonly Delegation[],
   nowMs: number,

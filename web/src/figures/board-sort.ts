@@ -1,4 +1,6 @@
-/** The order of the board's rows: by a column, and still while the figures move. */
+/**
+ * The order of the board's rows by a column. The order does not change while the figures change.
+ */
 
 import type { BoardFigures } from './board-figures.ts';
 import { type Decimal, parseDecimal, subtract } from './decimal.ts';
@@ -21,12 +23,12 @@ export const WORST_FIRST: BoardSort = { column: 'risk', isDescending: true };
 /** The values that a row is sorted by. */
 export interface SortedRow {
   readonly user: string;
-  /** The label, or the address. */
+  /** The label, or the shortened address if there is no label. */
   readonly name: string;
   readonly figures: BoardFigures | undefined;
-  /** Since the day began, in USDC. */
+  /** The change of the value since the start of the day, in USDC. */
   readonly change: string | undefined;
-  /** When the next stake is unlocked, in milliseconds. */
+  /** The time at which the next stake is unlocked, in milliseconds. */
   readonly unlockTime: number | undefined;
 }
 
@@ -46,7 +48,10 @@ const SORT_KEYS: Readonly<Record<BoardColumnName, (row: SortedRow) => SortKey>> 
   unlock: ({ unlockTime }) => parse(unlockTime?.toString()),
 };
 
-/** More than what is left before liquidation can be, so that the level counts first. */
+/**
+ * A step between levels that is larger than any remainder before liquidation, so that the level
+ * counts first.
+ */
 const LEVEL_STEP = 1_000_000_000;
 
 function riskOf({ verdict }: BoardFigures): Decimal {
@@ -59,18 +64,26 @@ interface Keyed {
   readonly key: SortKey;
 }
 
-/** The order is frozen when it is asked for; accounts that come later are put where they belong. */
+/**
+ * Sorts the rows only when a person asks for it. Accounts that are added later are inserted at
+ * their place.
+ */
 export class BoardOrder {
   #sort = WORST_FIRST;
   #users: string[] = [];
-  /** Rows without figures are last, and get their place when they have figures. */
+  /**
+   * The accounts that had figures in the last order. Rows without figures are last, and get their
+   * place when they have figures.
+   */
   #placed = new Set<string>();
 
   get users(): readonly string[] {
     return this.#users;
   }
 
-  /** Sorts all rows for another object of the sort, else only places what is new. */
+  /**
+   * Sorts all rows if `sort` is another object than before; otherwise inserts only the new rows.
+   */
   arrange(rows: readonly SortedRow[], sort: BoardSort): readonly string[] {
     const isNew = sort !== this.#sort;
     this.#sort = sort;
@@ -88,7 +101,9 @@ export class BoardOrder {
     return this.#users;
   }
 
-  /** True if figures have moved so far that sorting again would give another order. */
+  /**
+   * Returns true if the figures have changed so much that another sort would give another order.
+   */
   isOrderStale(rows: readonly SortedRow[]): boolean {
     const byUser = new Map(this.#keyRows(rows).map((row) => [row.user, row]));
     const keyed = this.#users.flatMap((user) => byUser.get(user) ?? []);

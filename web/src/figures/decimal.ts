@@ -1,6 +1,6 @@
 /**
- * Exact arithmetic on the endpoint's decimal text: a bigint of the smallest unit and the number of
- * decimals. Nothing here is ever a float; only `toShare` is, for the length of a bar.
+ * Exact arithmetic on the endpoint's decimal text. A decimal is a bigint in the smallest unit, with
+ * the number of decimals. Only `toShare` returns a float, for the length of a bar.
  */
 
 export interface Decimal {
@@ -11,7 +11,7 @@ export interface Decimal {
 export const ZERO: Decimal = { units: 0n, scale: 0 };
 export const WHOLE: Decimal = { units: 1n, scale: 0 };
 
-/** Made once: figures need them thousands of times a second. */
+/** The powers are computed once, because figures need them thousands of times a second. */
 const POWERS_OF_TEN = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent));
 
 function powerOfTen(exponent: number): bigint {
@@ -23,7 +23,7 @@ export function parseDecimal(text: string): Decimal {
   return { units: BigInt(whole + fraction), scale: fraction.length };
 }
 
-/** The value in units of a finer scale. */
+/** Returns the value in units of a finer scale. */
 function unitsAt({ units, scale }: Decimal, target: number): bigint {
   return units * powerOfTen(target - scale);
 }
@@ -41,7 +41,7 @@ export function subtract(a: Decimal, b: Decimal): Decimal {
   return add(a, negate(b));
 }
 
-/** Decimal text with the other sign; zero has no sign. */
+/** Returns the decimal text with the other sign; zero has no sign. */
 export function negateText(text: string): string {
   if (text.startsWith('-')) return text.slice(1);
   return /[1-9]/.test(text) ? `-${text}` : text;
@@ -64,7 +64,9 @@ export function sum(texts: readonly string[]): Decimal {
   return texts.map(parseDecimal).reduce(add, ZERO);
 }
 
-/** Rounds to the nearest number, and ties away from zero, as the endpoint does. */
+/**
+ * Divides and rounds to the nearest whole number, with ties away from zero, as the endpoint does.
+ */
 function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
   const isNegative = dividend < 0n !== divisor < 0n;
   const top = dividend < 0n ? -dividend : dividend;
@@ -73,7 +75,9 @@ function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
   return isNegative ? -quotient : quotient;
 }
 
-/** Rounded half up to a number of decimals; undefined for a division by zero. */
+/**
+ * Returns the quotient, rounded to a number of decimals; returns undefined for a division by zero.
+ */
 export function divideRounded(a: Decimal, b: Decimal, scale: number): Decimal | undefined {
   if (b.units === 0n) return undefined;
   const shift = scale + b.scale - a.scale;
@@ -87,13 +91,16 @@ export function roundTo(value: Decimal, scale: number): Decimal {
   return { units: divideHalfUp(value.units, powerOfTen(value.scale - scale)), scale };
 }
 
-/** Towards zero. */
+/** Rounds towards zero. */
 function cutTo(value: Decimal, scale: number): Decimal {
   if (value.scale <= scale) return roundTo(value, scale);
   return { units: value.units / powerOfTen(value.scale - scale), scale };
 }
 
-/** Rounded, but only so that it is judged as the exact value is: what is below 5 is never shown as 5. */
+/**
+ * Returns the rounded value, or the value rounded towards zero if `judge` would judge the rounded
+ * value differently from the exact value. A value below 5 is never shown as 5.
+ */
 export function roundAsJudged(
   value: Decimal,
   scale: number,
@@ -103,7 +110,7 @@ export function roundAsJudged(
   return judge(rounded) === judge(value) ? rounded : cutTo(value, scale);
 }
 
-/** Exactly `scale` decimals, without grouping. */
+/** Returns the text with exactly `scale` decimals, without grouping. */
 export function formatFixed({ units, scale }: Decimal): string {
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');
   const whole = digits.slice(0, digits.length - scale);
@@ -117,7 +124,7 @@ export function formatDecimal(value: Decimal): string {
   return text.replace(/(\.\d+?)0+$/, '$1');
 }
 
-/** a / b between 0 and 1, for drawing: the one place where a figure becomes a float. */
+/** Returns a / b, clamped to the range from 0 to 1, as a float for drawing. */
 export function toShare(a: Decimal, b: Decimal): number {
   const ratio = divideRounded(a, b, 6);
   if (ratio === undefined) return 0;
@@ -125,12 +132,12 @@ export function toShare(a: Decimal, b: Decimal): number {
 }
 
 /**
- * Decimals of a ratio that is rounded again to be shown. The ratio of two amounts is not as close to a
- * tie as this, so rounding twice gives what rounding once would.
+ * The decimals of a ratio that is rounded again for display. The ratio of two amounts is never so
+ * close to a tie that rounding twice gives another result than rounding once.
  */
 export const RATIO_DECIMALS = 40;
 
-/** A ratio as per cent with two decimals: "12.34". */
+/** Returns a ratio in per cent, with two decimals by default: "12.34". */
 export function formatPercent(ratio: Decimal, scale = 2): string {
   return formatFixed(roundTo({ units: ratio.units, scale: ratio.scale - 2 }, scale));
 }

@@ -22,17 +22,17 @@ interface NearestLiquidation {
   /** The distance as a share of the mark. */
   readonly share: Decimal;
   readonly distance: string;
-  /** The loss of the position until then, in USDC. */
+  /** The loss of the position if the mark moves to the liquidation price, in USDC. */
   readonly loss: string;
 }
 
 export interface Headline {
   readonly unrealizedPnl: string;
-  /** Position value over account value; undefined without a positive account value. */
+  /** Position value divided by account value; undefined without a positive account value. */
   readonly leverage: string | undefined;
   readonly long: string;
   readonly short: string;
-  /** Long less short. */
+  /** Long exposure minus short exposure. */
   readonly net: string;
   /** The position that is the nearest to its liquidation; undefined if no position has a liquidation price. */
   readonly nearest: NearestLiquidation | undefined;
@@ -73,7 +73,8 @@ function findNearest(positions: readonly Position[]): NearestLiquidation | undef
 
 function describeNearest(position: Position, share: Decimal): NearestLiquidation {
   const { coin, szi, positionValue } = position;
-  // A lost position counts as near even without a price, because it is liquidated wherever the mark is.
+  // A lost position counts as near even without a liquidation price, because any mark liquidates
+  // it.
   const liquidationPx = position.liquidationPx ?? formatDecimal(markOf(position));
   const valueThen = multiply(absolute(parseDecimal(szi)), parseDecimal(liquidationPx));
   const valueNow = parseDecimal(positionValue);

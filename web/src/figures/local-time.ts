@@ -1,4 +1,7 @@
-/** Times as the browser's field for a date and time has them: local, by the second. */
+/**
+ * Reads and writes local times in the format of the browser's field for a date and time, to the
+ * second.
+ */
 
 const pad = (count: number, digits = 2): string => String(count).padStart(digits, '0');
 
@@ -9,7 +12,10 @@ export function formatLocalTime(timeMs: number): string {
   return `${date.join('-')}T${clock.join(':')}`;
 }
 
-/** The end of the second, whose blocks have happened by then; undefined if it is no time. */
+/**
+ * Returns the end of the second, so that all blocks of this second are included; returns undefined
+ * if the text is not a time.
+ */
 export function readLocalTime(text: string): number | undefined {
   const timeMs = new Date(text).setMilliseconds(999);
   return Number.isNaN(timeMs) ? undefined : timeMs;

@@ -1,4 +1,7 @@
-/** The margin terms of markets, and what follows from them, by the formulas of the ledger. */
+/**
+ * Computes maintenance margins and liquidation prices from the margin terms of markets, with the
+ * ledger's formulas.
+ */
 
 import { formatUnits } from '../../../src/exact/decimal.ts';
 import {
@@ -30,12 +33,12 @@ export interface MarketTerms {
 }
 
 const USD_DECIMALS = 6;
-/** Decimals of a size and of its price together. */
+/** The sum of the decimals of a size and the decimals of its price. */
 const SIZE_AND_PRICE_DECIMALS = 6;
 
 const toMillionths = (value: Decimal): bigint => roundTo(value, USD_DECIMALS).units;
 
-/** The terms of all markets, by coin. */
+/** Returns the terms of all markets by coin, without markets that have no tiers. */
 export function readTerms(metas: readonly Meta[]): ReadonlyMap<string, MarketTerms> {
   const terms = metas.flatMap(({ universe, marginTables }) => {
     const tables = new Map(marginTables);
@@ -52,7 +55,7 @@ export function readTerms(metas: readonly Meta[]): ReadonlyMap<string, MarketTer
   return new Map(terms.filter(([, { tiers }]) => tiers.length > 0));
 }
 
-/** The maintenance margin of a position of this value. */
+/** Returns the maintenance margin of a position of this value. */
 export function maintenanceOf({ tiers }: MarketTerms, value: Decimal): Decimal {
   const millionths = toMillionths(value);
   const margin = maintenanceMargin(tierOf(tiers, millionths), millionths);
@@ -66,7 +69,7 @@ interface Backed {
   readonly equity: Decimal;
 }
 
-/** The liquidation price, as the endpoint writes it; null if there is none. */
+/** Returns the liquidation price as the endpoint writes it; returns null if there is none. */
 export function liquidationOf({ tiers }: MarketTerms, { szi, value, equity }: Backed) {
   const price = priceAtMaintenance({
     tiers,

@@ -1,4 +1,7 @@
-/** Figures derived from a position, exactly: mark price, distance to liquidation; and sorting. */
+/**
+ * Exact figures derived from a position, such as the mark price and the distance to liquidation,
+ * and the order of positions.
+ */
 
 import { type Holding, keyOf } from './all-dexes.ts';
 import type { Position } from './answers.ts';
@@ -19,11 +22,14 @@ import { formatDistance, LEVEL_TONES, levelOfDistance, type Tone } from './risk-
 import { compareKeys, type SortKey } from './sort-keys.ts';
 import { group } from './text.ts';
 
-/** The maximum number of decimals of a price, so that this quotient is exact. */
+/**
+ * The maximum number of decimals of a price. A mark that is computed with this number of decimals
+ * is exact.
+ */
 const PRICE_DECIMALS = 6;
 /** The distance at which the bar is full. */
 const FAR: Decimal = { units: 5n, scale: 1 };
-/** Larger distances are shown as more than this. */
+/** Distances from this ratio on are shown as "> 999 %". */
 const VERY_FAR: Decimal = { units: 10n, scale: 0 };
 
 export const isLong = ({ szi }: Position): boolean => !szi.startsWith('-');
@@ -36,19 +42,20 @@ export function markOf({ positionValue, szi }: Position): Decimal {
 
 interface Distance {
   readonly text: string;
-  /** Fraction of a full bar, for drawing. */
+  /** The share of the bar that is filled, for drawing. */
   readonly share: number;
   readonly tone: Tone;
 }
 
-/** True if an isolated position has no margin left: any price may liquidate it. */
+/** Returns true if an isolated position has no margin left, so that any price may liquidate it. */
 export function isLost({ leverage, marginUsed }: Position): boolean {
   return leverage.type === 'isolated' && parseDecimal(marginUsed).units <= 0n;
 }
 
 /**
- * Distance from the mark to the liquidation price, as a share of the mark; negative beyond it. A lost
- * position without a liquidation price has distance 0.
+ * Returns the distance from the mark to the liquidation price as a share of the mark. The distance
+ * is negative if the mark is beyond the liquidation price. A lost position without a liquidation
+ * price has distance 0; other positions without a liquidation price have no distance.
  */
 export function distanceOf(position: Position, mark = markOf(position)): Decimal | undefined {
   if (position.liquidationPx === null) return isLost(position) ? ZERO : undefined;
@@ -59,7 +66,7 @@ export function distanceOf(position: Position, mark = markOf(position)): Decimal
 
 export interface Derived {
   readonly mark: string;
-  /** Undefined where no price liquidates the position. */
+  /** The distance to liquidation; undefined if no price liquidates the position. */
   readonly distance: Distance | undefined;
 }
 
@@ -69,7 +76,7 @@ export function derive(position: Position): Derived {
   return { mark: formatDecimal(mark), distance: ratio && judgeDistance(ratio) };
 }
 
-/** "12.3 %", or "> 999 %". */
+/** Returns the distance as text: "12.3 %", or "> 999 %". */
 export function describeDistance(ratio: Decimal): string {
   const isVeryFar = compare(ratio, VERY_FAR) >= 0;
   return isVeryFar ? '> 999 %' : `${group(formatDistance(ratio))} %`;
@@ -107,7 +114,10 @@ const SORT_KEYS: Readonly<Record<ColumnName, (position: Position, dex: string) =
   liquidation: (position) => distanceOf(position),
 };
 
-/** The keys of holdings, sorted by a column: stable, with missing figures last. */
+/**
+ * Returns the keys of the holdings, sorted by a column. The sort is stable, and holdings without a
+ * figure are last.
+ */
 export function sortKeys(holdings: readonly Holding[], sort: Sort | undefined): string[] {
   if (sort === undefined) return holdings.map(keyOf);
   const pick = SORT_KEYS[sort.column];

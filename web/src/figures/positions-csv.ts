@@ -1,4 +1,7 @@
-/** Positions as CSV (RFC 4180): the endpoint's names in the first row, its own digits below. */
+/**
+ * Writes positions as CSV (RFC 4180). The first row has the endpoint's field names; the other rows
+ * have the endpoint's figures with all digits.
+ */
 
 import type { Holding } from './all-dexes.ts';
 import type { Position } from './answers.ts';
@@ -50,7 +53,7 @@ function quote(cell: string): string {
 
 export interface Export {
   readonly user: string;
-  /** Undefined for all of them; the name of the first one is empty. */
+  /** The name of the dex, which is empty for the first dex; undefined means all dexes. */
   readonly dex: string | undefined;
   /** Undefined for the exchange's own answer, which is from no ledger. */
   readonly height: number | undefined;
@@ -58,7 +61,10 @@ export interface Export {
   readonly time: number;
 }
 
-/** "positions-0xab…ab-height-812-2025-09-22T17-22-40Z.csv": in UTC, without what file names forbid. */
+/**
+ * Returns the file name in UTC, without characters that file names must not have:
+ * "positions-0xab…ab-height-812-2025-09-22T17-22-40Z.csv".
+ */
 export function nameOfCsv({ user, dex, height, time }: Export): string {
   const place = dex === undefined ? [] : [nameDex(dex).replaceAll(/[^\w-]/g, '_')];
   const origin = height === undefined ? 'upstream' : `height-${height}`;

@@ -1,4 +1,7 @@
-/** When an account or a position is at risk: the one table that the whole page uses. */
+/**
+ * Decides when an account or a position is at risk. The whole page uses the same table of
+ * thresholds.
+ */
 
 import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } from './decimal.ts';
 
@@ -6,12 +9,12 @@ import { compare, type Decimal, formatPercent, roundAsJudged, toShare, WHOLE } f
 export const LEVELS = ['safe', 'watch', 'danger'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Unknown as long as there is no current answer. */
+/** A level, or `unknown` while there is no current answer. */
 export type LevelOrUnknown = Level | 'unknown';
 
 /**
- * Returns the worst level of many accounts. An account with an unknown level is no danger, but the others
- * are then not called safe.
+ * Returns the worst level of many accounts. An unknown level is no danger, but the result is then
+ * not `safe`.
  */
 export function worstLevel(levels: readonly LevelOrUnknown[]): LevelOrUnknown {
   if (levels.includes('danger')) return 'danger';
@@ -22,8 +25,9 @@ export function worstLevel(levels: readonly LevelOrUnknown[]): LevelOrUnknown {
 const percent = (units: bigint): Decimal => ({ units, scale: 2 });
 
 /**
- * The share of the cross account value that maintenance takes: a level starts where the share is reached. And
- * the share of the mark that is left to the liquidation price: a level starts below the share.
+ * Two thresholds for each level. `marginRatio` is the share of the cross account value that the
+ * maintenance margin takes; a level starts where this share is reached. `distance` is the share of
+ * the mark that is left to the liquidation price; a level starts below this share.
  */
 const THRESHOLDS = {
   marginRatio: { watch: percent(50n), danger: percent(80n) },
@@ -67,13 +71,13 @@ export function formatDistance(distance: Decimal): string {
   return formatPercent(roundAsJudged(distance, 3, levelOfDistance), 1);
 }
 
-/** Returns where the levels of the margin ratio start, in per cent. */
+/** Returns the margin ratios at which the levels start, in per cent. */
 export function marginRatioMarks(): number[] {
   const { watch, danger } = THRESHOLDS.marginRatio;
   return [watch, danger].map((share) => toShare(share, WHOLE) * 100);
 }
 
-/** The table in words, for the page. */
+/** Returns the table of thresholds in words. */
 export function describeThresholds(): string {
   const { marginRatio, distance } = THRESHOLDS;
   const say = (share: Decimal) => `${formatPercent(share, 0)} %`;

@@ -1,6 +1,6 @@
 /**
- * Measures how close an account is to liquidation: the worst of its cross margin ratios and of its
- * positions' distances to liquidation, over all dexes.
+ * Measures how close an account is to liquidation. The result is the worst of its cross margin
+ * ratios and its positions' distances to liquidation, over all dexes.
  */
 
 import type { AccountState, Position, States } from './answers.ts';
@@ -58,7 +58,7 @@ function isWorse(one: Finding, other: Finding): boolean {
   return byLevel > 0 || (byLevel === 0 && compare(one.left, other.left) < 0);
 }
 
-/** If an account has no positions, only its debt is a risk. */
+/** Returns the possible risks on one dex. If an account has no positions, only a debt is a risk. */
 function findRisks(dex: string, state: AccountState): Finding[] {
   const { assetPositions, marginSummary } = state;
   const where = dex === '' ? '' : ` on ${dex}`;
@@ -93,8 +93,9 @@ function findMarginRisk(state: AccountState, where: string): Finding {
 }
 
 /**
- * The share of the cross account value that maintenance takes: at 1 cross positions are liquidated.
- * Undefined if maintenance is due and there is nothing.
+ * Returns the share of the cross account value that the maintenance margin takes. At 1, cross
+ * positions are liquidated. Returns undefined if maintenance margin is due and there is no cross
+ * account value.
  */
 export function marginRatioOf(state: AccountState): Decimal | undefined {
   const maintenance = parseDecimal(state.crossMaintenanceMarginUsed);
@@ -103,7 +104,10 @@ export function marginRatioOf(state: AccountState): Decimal | undefined {
   return value.units <= 0n ? undefined : divideRounded(maintenance, value, RATIO_DECIMALS);
 }
 
-/** The dex on which maintenance takes the largest share, with its state; undefined for no states. */
+/**
+ * Returns the dex with the largest margin ratio, and its state; returns undefined if there are no
+ * states.
+ */
 export function findTightest(states: States): States[number] | undefined {
   let tightest: States[number] | undefined;
   let largest: Decimal | undefined;

@@ -2,10 +2,10 @@
 
 import { formatFixed, parseDecimal, roundTo } from './decimal.ts';
 
-/** A minus that is as wide as a plus. */
+/** A minus sign that is as wide as a plus sign. */
 const MINUS = '\u2212';
 
-/** Decimal text with the whole part in groups of three. */
+/** Returns the decimal text with the whole part in groups of three digits. */
 export function group(text: string): string {
   const [whole, fraction] = text.replace('-', '').split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
@@ -13,14 +13,20 @@ export function group(text: string): string {
   return sign + grouped + (fraction === undefined ? '' : `.${fraction}`);
 }
 
-/** Rounded to a number of decimals and grouped; show the complete text too, such as in a title. */
+/**
+ * Returns the text rounded to a number of decimals, with grouped digits. Callers also show the
+ * complete text, for example on hover.
+ */
 export function groupRounded(text: string, decimals: number): string {
   const rounded = formatFixed(roundTo(parseDecimal(text), decimals));
   // A value that rounds to zero has no sign.
   return group(/[1-9]/.test(rounded) ? rounded : rounded.replace('-', ''));
 }
 
-/** Adds a sign to gains too; zero has no sign. A value too small for the decimals is shown as "+<0.01". */
+/**
+ * Adds a plus sign to a gain. Zero has no sign. A value too small for the decimals is shown as
+ * "+<0.01".
+ */
 export function withSign(text: string, shown: string): string {
   if (!/[1-9]/.test(text)) return shown;
   const isLoss = text.startsWith('-');
@@ -46,7 +52,10 @@ export function describeDex(dex: string): string {
   return dex === '' ? 'the first dex' : `dex ${dex}`;
 }
 
-/** A whole number, such as a height. The format is created once: creating one takes long. */
+/**
+ * Formats whole numbers, such as heights. The format is created once, because creating it takes
+ * long.
+ */
 const COUNT = new Intl.NumberFormat('en');
 
 export function formatCount(count: number): string {
@@ -60,7 +69,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['s', 1],
 ];
 
-/** The two largest units: "1 d 3 h", "4 min 05 s", "12 s". */
+/** Returns a duration in its two largest units: "1 d 3 h", "4 min 05 s", "12 s". */
 export function formatDuration(ms: number): string {
   let seconds = Math.max(0, Math.floor(ms / 1000));
   const parts: string[] = [];
@@ -76,7 +85,7 @@ export function formatDuration(ms: number): string {
   return parts.join(' ');
 }
 
-/** An age, with tenths of a second while it is short. */
+/** Returns an age as text, with tenths of a second below 10 s. */
 export function formatAge(ms: number): string {
   return ms < 10_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} s` : formatDuration(ms);
 }
@@ -100,13 +109,13 @@ export function formatClock(ms: number): string {
   return CLOCK.format(ms);
 }
 
-/** A moment of the past: the time of today, the date too of another day. */
+/** Returns a past time as text: without the date if it is today, otherwise with the date. */
 export function formatSince(ms: number): string {
   const isToday = new Date(ms).toDateString() === new Date().toDateString();
   return isToday ? formatClock(ms) : formatTime(ms);
 }
 
-/** A mark of a time axis whose marks are so far apart. */
+/** Returns the label of a tick of a time axis. `stepMs` is the distance between two ticks. */
 export function formatTick(ms: number, stepMs: number): string {
   const date = new Date(ms);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
@@ -119,12 +128,12 @@ export function formatTick(ms: number, stepMs: number): string {
 
 const TYPED_MAX = 60;
 
-/** Quotes what a person typed, or what a link had, instead of an address. */
+/** Quotes the text that a person typed, or that a link had, in place of an address. */
 export function quoteInput(typed: string): string {
   return `“${typed.length > TYPED_MAX ? `${typed.slice(0, TYPED_MAX)}…` : typed}”`;
 }
 
-/** An address in lower case; undefined if the text is not an address. */
+/** Returns the address in lower case; returns undefined if the text is not an address. */
 export function readAddress(typed: string): string | undefined {
   const [, digits] = /^(?:0x)?([0-9a-f]{40})$/i.exec(typed.trim()) ?? [];
   return digits === undefined ? undefined : `0x${digits.toLowerCase()}`;

@@ -1,6 +1,7 @@
 /**
- * Computes an account at marks that moved, before anything is liquidated, and lists what would be
- * liquidated. It uses the ledger's own rules, so a block with these marks would give the same figures.
+ * Computes an account at moved marks, before anything is liquidated, and lists the positions that
+ * would be liquidated. The computation uses the ledger's rules, so a block with these marks would
+ * give the same figures.
  */
 
 import { keyOf } from './all-dexes.ts';
@@ -25,9 +26,9 @@ import { markOf } from './position-figures.ts';
 import { decimalsOf } from './text.ts';
 
 export interface Move {
-  /** The only coin whose mark moves; undefined for all. */
+  /** The only coin whose mark moves; undefined means that all marks move. */
   readonly coin: string | undefined;
-  /** Decimal text. */
+  /** The move in per cent, as decimal text. */
   readonly percent: string;
 }
 
@@ -37,8 +38,9 @@ export const PERCENT_MAX = 200;
 export const PERCENT_DECIMALS_MAX = 4;
 
 /**
- * liquidated: the margin would be below maintenance. backed: the same, but collateral that is in no
- * answer backs the account, and may be enough. unknown: the margin tiers do not fit the answer.
+ * `liquidated`: the margin would be below the maintenance margin. `backed`: the margin would also
+ * be below it, but collateral that is in no answer backs the account, and may be enough. `unknown`:
+ * the margin tiers do not reproduce the figures of the answer.
  */
 export type PositionOutcome = 'stays' | 'liquidated' | 'backed' | 'unknown';
 
@@ -50,9 +52,9 @@ export interface HypotheticalPosition {
 
 export interface Hypothetical {
   readonly accountValue: string;
-  /** Since now, in USDC. */
+  /** The change from the present value, in USDC. */
   readonly change: string;
-  /** Per cent of the value now; undefined if the value now is 0. */
+  /** The change in per cent of the present value; undefined if the present value is 0. */
   readonly changeRatio: string | undefined;
   readonly unrealizedPnl: string;
   /** The positions by key. */
@@ -61,7 +63,10 @@ export interface Hypothetical {
 
 type AllTerms = ReadonlyMap<string, MarketTerms>;
 
-/** Typed per cent as decimal text; undefined if the text is not a number, or out of range. */
+/**
+ * Returns the typed per cent as decimal text; returns undefined if the text is not a number, or out
+ * of range.
+ */
 export function readPercent(typed: string): string | undefined {
   const text = typed.trim().replace(/^\+/, '').replace('\u2212', '-');
   if (!/^-?\d{1,3}(\.\d+)?$/.test(text) || decimalsOf(text) > PERCENT_DECIMALS_MAX)
@@ -100,7 +105,7 @@ interface WhatIfInput {
 /** A position at its moved mark. */
 interface MovedPosition {
   readonly position: Position;
-  /** Undefined where the ledger has no such market. */
+  /** The margin terms of the position's market; undefined if the ledger has no such market. */
   readonly terms: MarketTerms | undefined;
   readonly mark: Decimal;
   readonly value: Decimal;
@@ -108,7 +113,7 @@ interface MovedPosition {
   readonly change: Decimal;
 }
 
-/** An account on one dex: its cross positions share one margin. */
+/** Computes an account on one dex, whose cross positions share one margin. */
 function computeDex(dex: string, state: AccountState, { move, terms }: WhatIfInput) {
   const moved = state.assetPositions.map(({ position }) =>
     movePosition(position, move, terms.get(position.coin)),
@@ -141,7 +146,9 @@ function movePosition(
   return { position, terms, mark, value: multiply(absolute(szi), mark), change };
 }
 
-/** A mark has only as many decimals as its market allows, and is never zero. */
+/**
+ * Returns the moved mark. A mark has only as many decimals as its market allows, and is never zero.
+ */
 function moveMark(mark: Decimal, percent: string, terms: MarketTerms | undefined): Decimal {
   const { units, scale } = add(parseDecimal(percent), { units: 100n, scale: 0 });
   const exact = multiply(mark, { units, scale: scale + 2 });
@@ -150,7 +157,7 @@ function moveMark(mark: Decimal, percent: string, terms: MarketTerms | undefined
   return rounded.units > 0n ? rounded : { units: 1n, scale: terms.priceDecimals };
 }
 
-/** Cross positions fall together. */
+/** Returns the outcome of the cross positions, which are liquidated together. */
 function judgeCross(state: AccountState, moved: readonly MovedPosition[]): PositionOutcome {
   const before = addMaintenance(moved, ({ position }) => parseDecimal(position.positionValue));
   const after = addMaintenance(moved, ({ value }) => value);
@@ -175,7 +182,10 @@ function addMaintenance(
   return total;
 }
 
-/** True if its liquidation price shows that more backs the account than its own margin. */
+/**
+ * Returns true if the position's liquidation price shows that more collateral backs the account
+ * than its own margin.
+ */
 function isBacked({ position, terms }: MovedPosition, spare: Decimal): boolean {
   if (terms === undefined) return false;
   const own = maintenanceOf(terms, parseDecimal(position.positionValue));
@@ -188,7 +198,7 @@ function judgeIsolated({ position, terms, value, change }: MovedPosition): Posit
   return compare(add(margin, change), maintenanceOf(terms, value)) < 0 ? 'liquidated' : 'stays';
 }
 
-/** True if the terms give the liquidation price of the answer. */
+/** Returns true if the terms reproduce the liquidation price of the answer. */
 function givesLiquidationPrice(position: Position, terms: MarketTerms, equity: Decimal): boolean {
   const szi = parseDecimal(position.szi);
   const value = parseDecimal(position.positionValue);

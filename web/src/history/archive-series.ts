@@ -1,4 +1,4 @@
-/** The time series of an account as the archive has it: value, profit and transfers, exactly. */
+/** Exact time series of an account from the archive: value, profit and transfers. */
 
 import { formatDecimal, parseDecimal, subtract, sum } from '../figures/decimal.ts';
 import type { Point } from './value-history.ts';
@@ -6,7 +6,7 @@ import type { Point } from './value-history.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The lengths of the chart. A span without a length is the whole archive. */
+/** The time spans that a chart can show. The span `all` is the whole archive. */
 export const SPANS = [
   { name: 'hour', label: '1 h', title: 'an hour', lengthMs: HOUR_MS },
   { name: 'day', label: '1 d', title: 'a day', lengthMs: DAY_MS },
@@ -23,13 +23,13 @@ export interface TimeSpan {
   readonly to: number;
 }
 
-/** The length of a span up to a time, cut to what the archive holds. */
+/** Returns the span that ends at `to`, cut to the part that is in the archive. */
 export function spanUntil(name: SpanName, to: number, firstTime: number): TimeSpan {
   const { lengthMs } = SPANS.find((span) => span.name === name) ?? SPANS[0];
   return { from: Math.min(to, Math.max(firstTime, to - lengthMs)), to };
 }
 
-/** A wide chart can show this many points. */
+/** The maximum number of points: a wide chart cannot show more. */
 const POINTS = 500;
 
 export function stepOf({ from, to }: TimeSpan): number {
@@ -38,7 +38,10 @@ export function stepOf({ from, to }: TimeSpan): number {
 
 const ZOOM_MS_MIN = 10_000;
 
-/** A span of another length with the same middle, moved into the bounds; undefined if it is all of them. */
+/**
+ * Returns a span of another length with the same middle, moved into the bounds; returns undefined
+ * if it would fill the bounds.
+ */
 export function scaleSpan(
   { from, to }: TimeSpan,
   factor: number,
@@ -50,7 +53,7 @@ export function scaleSpan(
   return moveInto({ from: Math.round(middle - lengthMs / 2), lengthMs }, bounds);
 }
 
-/** Moved by a share of its length. */
+/** Returns the span, moved by a share of its length, within the bounds. */
 export function panSpan({ from, to }: TimeSpan, share: number, bounds: TimeSpan): TimeSpan {
   const lengthMs = to - from;
   return moveInto({ from: from + Math.round(lengthMs * share), lengthMs }, bounds);
@@ -64,7 +67,10 @@ function moveInto(
   return { from: start, to: start + lengthMs };
 }
 
-/** A row of `accountHistory`: a height, a time and amounts; no height and no amounts in a gap. */
+/**
+ * A row of `accountHistory`: a height, a time and amounts. In a gap, the height and the amounts are
+ * null.
+ */
 export type HistoryRow = readonly [
   height: number | null,
   time: number,
@@ -85,7 +91,7 @@ interface Known {
 
 export interface SeriesRow {
   readonly time: number;
-  /** Undefined in a gap. */
+  /** The known values; undefined in a gap. */
   readonly known: Known | undefined;
 }
 
@@ -94,7 +100,10 @@ function toRow([, time, value, , , , , , netTransfers]: HistoryRow): SeriesRow {
   return { time, known: isKnown ? { value, netTransfers } : undefined };
 }
 
-/** The rows of an account over its dexes; unknown where one of the dexes is unknown. */
+/**
+ * Returns the sums of an account's rows over its dexes. A sum is unknown if the row of one of the
+ * dexes is unknown.
+ */
 export function sumRows(lists: readonly (readonly HistoryRow[])[]): SeriesRow[] {
   const [first = [], ...others] = lists.map((rows) => rows.map(toRow));
   if (others.length === 0) return fromItsBeginning(first);
@@ -106,7 +115,7 @@ export function sumRows(lists: readonly (readonly HistoryRow[])[]): SeriesRow[] 
   return fromItsBeginning(rows);
 }
 
-/** Drops the time before the account existed: its first transfer is not a gain. */
+/** Drops the rows before the account existed, because its first transfer is not a gain. */
 function fromItsBeginning(rows: SeriesRow[]): SeriesRow[] {
   const isThere = ({ known }: SeriesRow) =>
     known && (isNotZero(known.value) || isNotZero(known.netTransfers));
@@ -127,7 +136,10 @@ function sumKnown(all: readonly (Known | undefined)[]): Known | undefined {
   };
 }
 
-/** A row of `liquidationHistory`: a position that became smaller below its maintenance margin. */
+/**
+ * A row of `liquidationHistory`: a position that became smaller while it was below its maintenance
+ * margin.
+ */
 export interface Liquidation {
   readonly time: number;
   readonly coin: string;
@@ -158,7 +170,7 @@ export function subjectOf(user: string, dexes: readonly string[]): string {
 
 const MINUTE_MS = 60_000;
 
-/** Two points that are further apart have a gap between them. */
+/** Returns the longest time between two points that have no gap between them. */
 function gapMsOf(stepMs: number): number {
   return 2 * stepMs + MINUTE_MS;
 }
@@ -190,7 +202,9 @@ export function valuePoints(series: SeriesFigures): Point[] {
 const gainOf = ({ value, netTransfers }: Known) =>
   subtract(parseDecimal(value), parseDecimal(netTransfers));
 
-/** Value less transfers, since the first row that is known. */
+/**
+ * Returns the profit at each row: the value minus the transfers, compared with the first known row.
+ */
 export function profitPoints(series: SeriesFigures): Point[] {
   const first = series.rows.find(({ known }) => known !== undefined)?.known;
   if (first === undefined) return [];
@@ -212,11 +226,11 @@ export function continueLive(
   return [...points, { ...next, isAfterGap }, ...others];
 }
 
-/** A deposit or a withdrawal, somewhere between two rows. */
+/** A deposit or a withdrawal that happened between the times `since` and `time`. */
 export interface Transfer {
   readonly since: number;
   readonly time: number;
-  /** The amount that came in; negative for a withdrawal. */
+  /** The amount that was deposited; negative for a withdrawal. */
   readonly amount: string;
 }
 

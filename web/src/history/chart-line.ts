@@ -1,11 +1,14 @@
-/** The line of a chart: points at their true times, and nothing where nothing is known. */
+/**
+ * The line of a chart. Points are at their true times, and the line has a gap where no value is
+ * known.
+ */
 
 import type { Point } from './value-history.ts';
 
 /** Times in seconds, and values; null ends the line until the next value. */
 type Line = readonly [times: readonly number[], values: readonly (number | null)[]];
 
-/** A gap becomes a point without a value. */
+/** Returns the line of these points. A gap becomes a point without a value. */
 export function toLine(points: readonly Point[]): Line {
   const times: number[] = [];
   const values: (number | null)[] = [];

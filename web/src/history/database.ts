@@ -1,10 +1,10 @@
-/** A store of the browser's database, with promises. */
+/** An object store of the browser's database, with promises. */
 
 type Work<T> = (store: IDBObjectStore) => T | Promise<T>;
 
 /**
- * Opens its database at the first use, and creates the database if it does not exist. Where storage is
- * switched off or full, nothing fails: values then live for this visit.
+ * Opens its database at the first use, and creates the database if it does not exist. If storage is
+ * switched off or full, no call fails, but the values are lost after this visit.
  */
 export class BrowserStore {
   readonly #database: string;
@@ -18,7 +18,7 @@ export class BrowserStore {
     this.#create = create;
   }
 
-  /** The result of the work, or `otherwise` if storage is not available. */
+  /** Returns the result of the work, or `otherwise` if storage is not available. */
   read<T>(otherwise: T, work: Work<T>): Promise<T> {
     return this.#run('readonly', otherwise, work);
   }

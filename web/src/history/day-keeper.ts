@@ -1,4 +1,7 @@
-/** The start of the day of many accounts: loaded after a reload, and new at midnight. */
+/**
+ * Stores the start of the day of many accounts. A start survives a reload of the page, and is
+ * replaced at midnight.
+ */
 
 import { type DayStart, type KnownValue, startDay } from './day-start.ts';
 import { forgetDayStarts, loadDayStarts, saveDayStarts } from './day-storage.ts';
@@ -7,13 +10,16 @@ const SAVE_MS = 2_000;
 
 export class DayKeeper {
   readonly #loaded: () => void;
-  /** An account has another history on another ledger; empty before the service was heard. */
+  /**
+   * The ledger that the values are from, because an account has another history on another ledger;
+   * empty before the first response of the service.
+   */
   #ledger = '';
   #starts: Map<string, DayStart> | undefined;
   readonly #known = new Map<string, KnownValue>();
   readonly #unsaved = new Map<string, DayStart>();
 
-  /** Calls back when the starts of an earlier visit have come. */
+  /** `loaded` is called when the starts of an earlier visit are loaded. */
   constructor(loaded: () => void) {
     this.#loaded = loaded;
     setInterval(() => this.#save(), SAVE_MS);
@@ -32,7 +38,10 @@ export class DayKeeper {
     });
   }
 
-  /** Notes what an account is worth at a time; undefined until the stored starts are loaded. */
+  /**
+   * Notes the value of an account at a time. Returns the start of the account's day; returns
+   * undefined until the stored starts are loaded.
+   */
   note(user: string, value: string, timeMs: number): DayStart | undefined {
     if (this.#starts === undefined) return undefined;
     const known = this.#starts.get(user);
@@ -45,7 +54,7 @@ export class DayKeeper {
     return start;
   }
 
-  /** Something may have been missed from here on. */
+  /** Call this when the page may miss values of the account from now on. */
   interrupt(user: string): void {
     this.#known.delete(user);
   }

@@ -1,23 +1,26 @@
 /**
- * Finds the value of an account when the day began: at local midnight if that value is known, otherwise the
- * first value seen.
+ * Finds the value of an account at the start of the day: the value at local midnight if it is
+ * known, otherwise the first value that the page saw.
  */
 
 export interface DayStart {
   /** Local midnight, in milliseconds. */
   readonly dayMs: number;
   readonly value: string;
-  /** Since when it is compared with: midnight, or when the page first saw the account. */
+  /** The time of the value: midnight, or the time at which the page first saw the account. */
   readonly sinceMs: number;
 }
 
-/** A value and until when it was certainly the right one, in milliseconds of ledger time. */
+/** A value, and the ledger time until which it was certainly right, in milliseconds. */
 export interface KnownValue {
   readonly value: string;
   readonly untilMs: number;
 }
 
-/** Longer than this, a machine may have slept: what the value was at midnight is not known. */
+/**
+ * After a longer silence than this, the machine may have slept, so the value at midnight is not
+ * known.
+ */
 const SILENT_MS_MAX = 120_000;
 
 function midnightBefore(timeMs: number): number {
@@ -27,7 +30,7 @@ function midnightBefore(timeMs: number): number {
 export const isMidnight = ({ dayMs, sinceMs }: DayStart): boolean => dayMs === sinceMs;
 
 /**
- * The start of the day of a value. The value before it is what the account was worth at midnight, if
+ * Returns the start of the day of a value. The value `before` counts as the value at midnight if
  * the page followed the account over midnight without an interruption.
  */
 export function startDay(

@@ -1,6 +1,6 @@
 /**
- * The value of each account at the start of the day, in a separate database: one row for each account,
- * independent of the number of days.
+ * Stores the value of each account at the start of the day, in a separate database. Each account
+ * has only one row, which the next day replaces.
  */
 
 import { BrowserStore, requestResult } from './database.ts';

@@ -1,4 +1,4 @@
-/** The history of the account that is shown: found again, loaded and saved. */
+/** Finds, loads and saves the history of the account that is shown. */
 
 import { forgetPoints, loadPoints, savePoints } from './history-storage.ts';
 import { Histories, RANGES, ValueHistory } from './value-history.ts';
@@ -10,14 +10,17 @@ const ALL_DEXES = '*';
 export class HistoryKeeper {
   #histories = new Histories();
   readonly #loaded: () => void;
-  /** An account has another history on another ledger; undefined before the service was heard. */
+  /**
+   * The ledger that the values are from, because an account has another history on another ledger;
+   * undefined before the first response of the service.
+   */
   #ledger: string | undefined;
   #account = '';
   #history = new ValueHistory();
-  /** The newest time that was saved, of each range of each history. */
+  /** For each history: the time of the newest saved point of each range. */
   readonly #saved = new WeakMap<ValueHistory, number[]>();
 
-  /** Calls back when points of an earlier visit have come. */
+  /** `loaded` is called when the points of an earlier visit are loaded. */
   constructor(loaded: () => void) {
     this.#loaded = loaded;
     setInterval(() => this.#save(), SAVE_MS);
@@ -36,7 +39,7 @@ export class HistoryKeeper {
     return this.#history;
   }
 
-  /** Called with the ledger that the service answers from. */
+  /** Call this with the ledger that the service answers from. */
   setLedger(ledger: string): ValueHistory {
     if (ledger === this.#ledger) return this.#history;
     const isFirst = this.#ledger === undefined;
@@ -47,7 +50,7 @@ export class HistoryKeeper {
     return this.#history;
   }
 
-  /** Drops all histories, those of earlier visits too. */
+  /** Drops all histories, including the histories of earlier visits. */
   forget(): ValueHistory {
     this.#histories = new Histories();
     this.#history = new ValueHistory();
@@ -79,7 +82,7 @@ export class HistoryKeeper {
     });
   }
 
-  /** Saves what is new; the last point of each range may still be replaced. */
+  /** Saves the new points, except the last point of each range, which may still be replaced. */
   #save(): void {
     const saved = this.#saved.get(this.#history);
     if (saved === undefined) return;

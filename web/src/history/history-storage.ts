@@ -1,4 +1,4 @@
-/** Histories of account values in the browser's database, so that a reload does not forget the day. */
+/** Stores histories of account values in the browser's database, so that they survive a reload. */
 
 import { BrowserStore, requestResult } from './database.ts';
 import { type Point, RANGES, type Range } from './value-history.ts';
@@ -7,7 +7,7 @@ const NAME = 'values';
 const BY_AGE = 'byAge';
 
 interface Row extends Point {
-  /** The ledger, the user, and the dex or all of them. */
+  /** The ledger, the user, and the dex or the sign for all dexes. */
   readonly account: string;
   readonly range: string;
 }
@@ -17,7 +17,7 @@ const values = new BrowserStore('perpinfo', NAME, (database) => {
   store.createIndex(BY_AGE, ['range', 'time']);
 });
 
-/** The points of each range; empty if the browser stores nothing. */
+/** Returns the points of each range; returns an empty list if the browser stores nothing. */
 export function loadPoints(account: string): Promise<Point[][]> {
   return values.read<Point[][]>([], (store) => {
     const ends = (name: string) =>

@@ -4,15 +4,18 @@ import { changeBetween } from '../figures/board-figures.ts';
 import type { Point, Range } from './value-history.ts';
 
 export interface ValueChange {
-  /** The unit is USDC. */
+  /** The change in USDC. */
   readonly amount: string;
-  /** Per cent; undefined where there was nothing before. */
+  /** The change in per cent; undefined if the value before was 0. */
   readonly ratio: string | undefined;
-  /** Since when, in milliseconds of ledger time. */
+  /** The start of the time of the change, in milliseconds of ledger time. */
   readonly since: number;
 }
 
-/** Undefined before there are two points. */
+/**
+ * Returns the change from the first point to the last point; returns undefined if there are fewer
+ * than two points.
+ */
 export function changeOver(
   points: readonly Point[],
   { retentionMs }: Range,
@@ -23,7 +26,8 @@ export function changeOver(
   return {
     amount,
     ratio: percent,
-    // The first point may be older: its value was still the one when the range began.
+    // The first point may be older than the range. Its value was still right when the range
+    // started.
     since: points[1].isAfterGap ? first.time : Math.max(first.time, last.time - retentionMs),
   };
 }

@@ -1,6 +1,7 @@
 /**
- * The account value over time, with its gaps: every second of the last minutes, every ten seconds of the
- * last hours, every minute of the last days. A time that the page did not see is a gap, never a line.
+ * The account value over time, with its gaps: a point for every second of the last minutes, for
+ * every ten seconds of the last hours, and for every minute of the last days. A time that the page
+ * did not see is a gap, never a line.
  */
 
 const MINUTE_MS = 60_000;
@@ -27,13 +28,13 @@ export function findRange(name: RangeName): Range {
 export interface Point {
   /** Milliseconds of ledger time, ascending. */
   readonly time: number;
-  /** The value in USDC, as it was answered. */
+  /** The value in USDC, as the service sent it. */
   readonly value: string;
-  /** It is not known what was between the point before and this one. */
+  /** True if the values between the point before and this point are not known. */
   readonly isAfterGap: boolean;
 }
 
-/** An exchange's own answer may be this much older than the ledger's. */
+/** An answer of the exchange itself may be this much older than the ledger's last answer. */
 const BACK_MS_MAX = 10_000;
 /** A longer pause than this after an interruption is a gap. */
 const GAP_MS_MIN = 5_000;
@@ -41,7 +42,10 @@ const GAP_MS_MIN = 5_000;
 const SILENT_MS_MAX = 2 * MINUTE_MS;
 const HISTORIES_MAX = 8;
 
-/** The points of one range: the last one of each step, the first of all, and both ends of a gap. */
+/**
+ * The points of one range: the last point of each step, the first point of all, and both ends of
+ * each gap.
+ */
 class PointList {
   readonly #range: Range;
   points: Point[];
@@ -64,7 +68,7 @@ class PointList {
     return Math.floor(point.time / stepMs) === Math.floor(last.time / stepMs);
   }
 
-  /** Leaves one older point, from which the line enters the range. */
+  /** Drops points that are too old. One older point stays, from which the line enters the range. */
   #dropOld(now: number): void {
     const { stepMs, retentionMs } = this.#range;
     const countMax = (2 * retentionMs) / stepMs;
@@ -86,7 +90,7 @@ export class ValueHistory {
     return this.#lists[0].points.at(-1);
   }
 
-  /** Something may have been missed between the last point and the next one. */
+  /** Call this when the page may have missed values after the last point. */
   interrupt(): void {
     this.#isInterrupted = true;
   }
@@ -95,7 +99,7 @@ export class ValueHistory {
     const { last } = this;
     if (last !== undefined && timeMs < last.time - BACK_MS_MAX) this.#clear();
     const time = Math.max(timeMs, this.last?.time ?? timeMs);
-    // Each time has one value, the newest.
+    // Each time has only one value: the newest value.
     if (time === this.last?.time) this.#replaceLast({ ...this.last, value });
     else this.#append({ time, value, isAfterGap: this.#isGapBefore(time) });
   }
@@ -115,7 +119,7 @@ export class ValueHistory {
     for (const list of this.#lists) list.points[list.points.length - 1] = point;
   }
 
-  /** Time went back: the ledger was replaced. */
+  /** Drops all points. Time went back, so the ledger was replaced. */
   #clear(): void {
     this.#lists = RANGES.map((range) => new PointList(range));
   }
@@ -140,7 +144,7 @@ export class ValueHistory {
 export class Histories {
   readonly #histories = new Map<string, ValueHistory>();
 
-  /** Undefined if it is new, or was evicted. */
+  /** Returns the history; returns undefined if it is new, or was evicted. */
   find(name: string): ValueHistory | undefined {
     const history = this.#histories.get(name);
     if (history !== undefined) this.set(name, history);

@@ -30,12 +30,15 @@ export type ChartData = readonly (readonly (number | null)[])[];
 
 const FONT = '11px system-ui, sans-serif';
 const CHARACTER_PX = 6.5;
-/** "12:00:00 PM" and a gap have this width. */
+/** The width of "12:00:00 PM" and a gap. */
 const TIME_TICK_PX = 84;
-/** The margin prevents that the first label is cut. */
+/** The left margin, which prevents that the first label is cut. */
 const LEFT_PX = 32;
 const VALUE_TICK_PX = 34;
-/** Steps in seconds. Marks closer than a second would have the same text. */
+/**
+ * The possible steps between ticks, in seconds. Ticks closer than a second would have the same
+ * text.
+ */
 const TIME_STEPS = [
   ...[1, 2, 5, 10, 15, 30].flatMap((count) => [count, count * 60]),
   ...[1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 30 * 24, 90 * 24, 365 * 24].map((hours) => hours * 3600),
@@ -43,7 +46,7 @@ const TIME_STEPS = [
 
 const LINE_PX = 2;
 
-/** A line with a faded area below it. */
+/** Returns a line with a faded area below it. */
 export function areaOf(palette: () => Palette): uPlot.Series {
   return {
     stroke: () => palette().accent,
@@ -58,17 +61,20 @@ export function areaOf(palette: () => Palette): uPlot.Series {
   };
 }
 
-/** A line that may be below zero. */
+/** Returns a line whose values may be below zero. */
 export function profitOf(palette: () => Palette): uPlot.Series {
   return { stroke: () => palette().profit, width: LINE_PX, points: { show: false } };
 }
 
-/** The room for the texts of the values. */
+/** Returns the width of a value axis with these labels, in pixels. */
 function widthOf(texts: readonly string[]): number {
   return 12 + CHARACTER_PX * Math.max(0, ...texts.map(({ length }) => length));
 }
 
-/** Wide enough for some values: charts with the same width have their times below each other. */
+/**
+ * Returns the width of a value axis for these values. Two charts with the same width have aligned
+ * times.
+ */
 export function axisWidthOf(values: readonly number[]): number {
   return widthOf(values.map(formatValue));
 }
@@ -105,20 +111,20 @@ function formatValue(value: number): string {
 export interface ChartOptions {
   /** The lines, in the order of their data. */
   lines(palette: () => Palette): uPlot.Series[];
-  /** The least width of the axis of values. */
+  /** The minimum width of the value axis, in pixels. */
   axisPx?(): number;
   /** Called with the time range, in seconds, that was dragged over. */
   dragged?(from: number, to: number): void;
 }
 
-/** Something that has happened, at a time in seconds. */
+/** A mark for an event, at a time in seconds. */
 export interface ChartMark {
   readonly time: number;
   readonly title: string;
   readonly tone: string;
 }
 
-/** A drag over less was meant as a click. */
+/** A drag over fewer pixels counts as a click. */
 const DRAG_PX_MIN = 5;
 const DAY_SECONDS = 86_400;
 
@@ -137,7 +143,7 @@ export class Chart {
     const options: uPlot.Options = {
       ...sizeOf(element),
       legend: { show: false },
-      // The page scrolls, not the chart in it.
+      // A vertical drag scrolls the page, not the chart.
       cursor: {
         y: false,
         drag: { x: dragged !== undefined, y: false, setScale: false, dist: DRAG_PX_MIN },
@@ -161,7 +167,7 @@ export class Chart {
     this.#sizes.observe(element);
   }
 
-  /** Redraws everything; the axis goes from one time to the other, in seconds. */
+  /** Redraws the chart with a time axis between these times, in seconds. */
   show(data: ChartData, from: number, to: number): void {
     this.#range = [from, to];
     this.#plot.setData(data as uPlot.AlignedData);
@@ -188,7 +194,10 @@ export class Chart {
     dragged(from, to);
   }
 
-  /** True if the axis would move by at least the width of the line. Nobody sees a smaller move. */
+  /**
+   * Returns true if the axis would move by at least the width of the line. Nobody sees a smaller
+   * move.
+   */
   isMoved(from: number, to: number): boolean {
     const [drawnFrom, drawnTo] = this.#range;
     const widthPx = this.#plot.bbox.width / uPlot.pxRatio;
@@ -196,7 +205,7 @@ export class Chart {
     return Math.abs(from - drawnFrom) >= leastSeconds || Math.abs(to - drawnTo) >= leastSeconds;
   }
 
-  /** The value under the pointer, in words. */
+  /** Shows the time and the value under the pointer. */
   #read({ cursor, data }: uPlot): void {
     const index = cursor.idx;
     const values = data.slice(1).map((line) => line[index ?? -1]);

@@ -1,6 +1,9 @@
 /** Puts texts on the clipboard. */
 
-/** The clipboard API needs a secure origin; selecting and copying works everywhere. */
+/**
+ * Copies a text. The clipboard API needs a secure origin; otherwise a selected text is copied,
+ * which works everywhere.
+ */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const focused = document.activeElement;
@@ -25,17 +28,23 @@ export function copyAndReport(text: string, showNotice: (notice: string) => void
 
 const FIGURE = /^-?\d+(\.\d+)?$/;
 
-/** The complete text of the figure that an element is, or is part of. */
+/**
+ * Returns the complete text of the figure that the element is, or is part of; returns undefined if
+ * there is no figure.
+ */
 function findFigure(element: Element): string | undefined {
   const figure = element.closest<HTMLElement>('[data-field]');
   const complete = figure?.dataset['complete'] ?? figure?.title ?? '';
   return FIGURE.test(complete) ? complete : undefined;
 }
 
-/** A click on a figure copies all its digits. One listener for all: there may be thousands. */
+/**
+ * A click on a figure copies all its digits. One listener serves all figures, because there may be
+ * thousands.
+ */
 export function copyFiguresOnClick(showNotice: (notice: string) => void): void {
   document.addEventListener('click', ({ target }) => {
-    // A selected part of a figure is copied by the person.
+    // If the person has selected a part of the page, a click does not copy another text.
     if (getSelection()?.isCollapsed === false) return;
     const text = target instanceof Element ? findFigure(target) : undefined;
     if (text !== undefined) copyAndReport(text, showNotice);

@@ -6,7 +6,7 @@ import { copyText } from './clipboard.ts';
 interface CopyButtonProps {
   readonly text: string;
   readonly label: string;
-  /** Tells screen readers what is copied, if the label does not say so. */
+  /** Says to screen readers what is copied, if the label does not say so. */
   readonly subject?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The question behind a panel as a line for the shell, and its answer. */
+/** A dialog with the question of a panel as a shell command, and with its answer. */
 
 import { useState } from 'preact/hooks';
 import type { Answer, Question } from '../figures/answers.ts';
@@ -35,7 +35,7 @@ function describePlace({ height }: Answer): string {
 }
 
 export function CurlDialog({ title, question, answer, apiKey, close }: CurlDialogProps) {
-  // The text is frozen when the dialog opens: a changing text cannot be copied.
+  // The text is frozen when the dialog opens, because nobody can copy a text that changes.
   const [shown] = useState({ question, answer });
   const answerText = JSON.stringify(shown.answer?.value, null, 2);
   return (

@@ -1,8 +1,8 @@
-/** Marks on a line that is a hundred long, as the pattern of its dashes. */
+/** Draws marks on a line of length 100, as the dash pattern of the line. */
 
 /** The length of a mark along the line. */
 const MARK_LENGTH = 0.8;
-/** Longer than the line, so that the pattern does not repeat. */
+/** The last dash is longer than the line, so that the pattern does not repeat. */
 const REST = 200;
 
 /** Returns a `stroke-dasharray` with a mark at each of these places, in this order. */

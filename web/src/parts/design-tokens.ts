@@ -1,4 +1,7 @@
-/** Reads the design tokens of styles/tokens.css, for what no style sheet draws: charts and the tab icon. */
+/**
+ * Reads the design tokens of styles/tokens.css for charts and the tab icon, which no style sheet
+ * draws.
+ */
 
 export function readToken(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -6,14 +6,15 @@ import { useEffect, useRef } from 'preact/hooks';
 interface DialogProps {
   readonly name: string;
   readonly title: string;
-  /** Called when it has closed; the browser has then given the focus back. */
+  /** Called after the dialog has closed. The browser has then returned the focus. */
   close(): void;
   readonly children: ComponentChildren;
 }
 
 export function Dialog({ name, title, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // A selection of text may start in the dialog and end outside: both ends must be outside.
+  // A selection of text may start in the dialog and end outside. The dialog closes only if both
+  // ends are outside.
   const isPressedOutside = useRef(false);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -42,7 +43,10 @@ export function Dialog({ name, title, close, children }: DialogProps) {
   );
 }
 
-/** The backdrop is a part of the dialog: only the position of the click distinguishes them. */
+/**
+ * Returns true if a click was outside of the dialog. The backdrop is a part of the dialog, so only
+ * the position of the click distinguishes them.
+ */
 function isOutside(event: TargetedMouseEvent<HTMLDialogElement>): boolean {
   const { target, currentTarget, clientX: x, clientY: y } = event;
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect();

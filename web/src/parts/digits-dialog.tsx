@@ -1,4 +1,7 @@
-/** Figures with all their digits, each to be copied: what a mouse sees on hover, for everybody. */
+/**
+ * A dialog with all digits of some figures, each with a button that copies it. A mouse shows all
+ * digits on hover; this dialog serves keyboards and touch screens, too.
+ */
 
 import { useState } from 'preact/hooks';
 import type { NamedFigure } from '../figures/all-digits.ts';
@@ -12,7 +15,7 @@ interface DigitsDialogProps {
 }
 
 export function DigitsDialog({ title, figures, close }: DigitsDialogProps) {
-  // Frozen when the dialog opens: a changing figure cannot be copied.
+  // The figures are frozen when the dialog opens, because nobody can copy a figure that changes.
   const [shown] = useState(figures);
   return (
     <Dialog name="digits" title={`${title}: all digits`} close={close}>

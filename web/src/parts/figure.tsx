@@ -1,13 +1,13 @@
-/** A figure: grouped for reading, complete on hover. */
+/** A figure with grouped digits, and with its complete text on hover. */
 
 import { group, groupRounded, withSign } from '../figures/text.ts';
 
 interface FigureProps {
-  /** The endpoint's own text, or one that was computed from it exactly. */
+  /** The text of the endpoint, or a text that was computed exactly from texts of the endpoint. */
   readonly text: string;
   /** The name of its field, for tests and scripts. */
   readonly field: string;
-  /** Decimals shown on the page; all where undefined. */
+  /** The number of decimals that are shown; undefined means all. */
   readonly decimals?: number;
   readonly suffix?: string;
 }
@@ -22,13 +22,13 @@ export function Figure({ text, field, decimals, suffix = '' }: FigureProps) {
   );
 }
 
-/** Gain, loss, or nothing. */
+/** Returns the class of a gain or a loss; returns an empty text for zero. */
 export function toneOf(text: string): string {
   if (!/[1-9]/.test(text)) return '';
   return text.startsWith('-') ? 'loss' : 'gain';
 }
 
-/** Gain or loss: the sign says it, the colour repeats it. */
+/** A gain or a loss with its sign. The colour repeats the sign. */
 export function SignedFigure({ text, field, decimals = 2 }: FigureProps) {
   return (
     <span class={`figure ${toneOf(text)}`} title={text} data-field={field}>

@@ -1,4 +1,4 @@
-/** The frame of a panel: title, where its answer is from, its question, and its error. */
+/** The frame of a panel: its title, the origin of its answer, its question, and its error. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ interface FrameProps {
   readonly view: View;
   readonly panel: Panel<unknown>;
   readonly extra?: ComponentChildren;
-  /** Buttons before the one for the question. */
+  /** Buttons that are shown before the button "curl". */
   readonly tools?: ComponentChildren;
   /** The figures of the panel with all digits. Panels with rows have these figures in each row instead. */
   readonly digits?: (() => readonly NamedFigure[]) | undefined;
@@ -99,7 +99,10 @@ function Origin({ view, answer }: { view: View; answer: Answer }) {
   );
 }
 
-/** The service's message; being unreachable is reported once, in the header. */
+/**
+ * Shows the service's error message. If the service cannot be reached, the banner says so once for
+ * all panels.
+ */
 function PanelProblem({ view, panel }: Pick<FrameProps, 'view' | 'panel'>) {
   const { refusal } = panel;
   if (refusal === undefined || view.link.state === 'offline') return null;

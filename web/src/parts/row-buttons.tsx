@@ -1,6 +1,6 @@
 /**
- * Rows of a table that open something. The table has one tab stop, whatever its length; arrow keys
- * move between the rows, and the row that was last in use is where the next Tab arrives.
+ * Table rows that open a dialog. The table has only one tab stop, whatever its length: the row that
+ * was last in use. Arrow keys move between the rows.
  */
 
 import { useState } from 'preact/hooks';
@@ -30,7 +30,10 @@ interface RowButton {
   readonly hint?: string;
 }
 
-/** A function and not a component: there may be hundreds of rows. */
+/**
+ * Draws the button of a row. This is a function and not a component, because there may be hundreds
+ * of rows.
+ */
 export function drawRowButton({ name, label, isStop, hint = 'all digits' }: RowButton) {
   return (
     <button
@@ -46,7 +49,10 @@ export function drawRowButton({ name, label, isStop, hint = 'all digits' }: RowB
   );
 }
 
-/** Serves a table in which each row has a button, with the rows in this order. */
+/**
+ * Returns the state and the handlers of a table in which each row has a button. `names` has the
+ * rows in their order.
+ */
 export function useRows(names: readonly string[]): Rows {
   const [last, setLast] = useState<string>();
   const [opened, setOpened] = useState<string>();

@@ -7,15 +7,18 @@ export interface SortableColumn<Name> {
   readonly label: string;
   readonly hint?: string;
   readonly isText?: boolean;
-  /** The least comes first, as people expect of texts, and of what is the nearest. */
+  /**
+   * True if the first click puts the lowest value first, as people expect for texts and for
+   * distances.
+   */
   readonly isAscending?: boolean;
 }
 
 interface SortHeadingProps<Name> {
   readonly column: SortableColumn<Name>;
-  /** Undefined for the order in which rows come. */
+  /** The column that the rows are sorted by; undefined if the rows are not sorted. */
   readonly sort: { readonly column: Name; readonly isDescending: boolean } | undefined;
-  /** Called with a click. */
+  /** Called at a click on the heading. */
   onSort(): void;
 }
 
@@ -36,7 +39,10 @@ export function SortHeading<Name>({ column, sort, onSort }: SortHeadingProps<Nam
   );
 }
 
-/** The order is that of the click: rows that move by themselves cannot be read. */
+/**
+ * Says that the order is stale. Rows do not move by themselves, because a person cannot read rows
+ * that move.
+ */
 export function StaleOrderNote({ sortAgain }: { sortAgain(): void }) {
   return (
     <>

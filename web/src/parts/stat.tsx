@@ -6,7 +6,9 @@ interface StatProps {
   readonly label: string;
   readonly title?: string | undefined;
   readonly size?: 'main' | 'wide';
-  /** The name of the field, where the children are a text and not a figure with its own name. */
+  /**
+   * The name of the field. It is used if the children are a text, not a figure with its own name.
+   */
   readonly field?: string;
   readonly tone?: string;
   readonly children: ComponentChildren;

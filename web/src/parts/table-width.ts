@@ -1,6 +1,7 @@
 /**
- * A table that is too wide for its place leaves out what it can, then becomes cards. The style sheet asks
- * how many em of the place there are; here an em becomes larger where figures turn out to be too wide.
+ * Makes a table narrower that is too wide for its place: the table leaves out what it can, then
+ * becomes cards. The style sheet decides by the width of the place in em. If the figures are too
+ * wide, this file makes an em larger, so that the place has fewer em.
  */
 
 import type { RefObject } from 'preact';
@@ -11,7 +12,10 @@ import { useLayoutEffect } from 'preact/hooks';
  */
 const STEPS_EM = [107, 95, 83];
 
-/** Returns a reference for the element around a table with these columns. */
+/**
+ * Observes the table in `place`, and makes it narrower when its figures do not fit. `columns`
+ * identifies the columns of the table.
+ */
 export function useTableWidth(place: RefObject<HTMLElement | null>, columns: string): void {
   useLayoutEffect(() => {
     const room = place.current;
@@ -21,7 +25,8 @@ export function useTableWidth(place: RefObject<HTMLElement | null>, columns: str
     let frame = 0;
     const observer = new ResizeObserver(() => {
       if (!narrow(room, table.offsetWidth)) return;
-      // Asked again in the next frame: an observer must not cause what it observes.
+      // The table is observed again only in the next frame, because an observer must not cause the
+      // change that it observes.
       observer.unobserve(table);
       frame = requestAnimationFrame(() => observer.observe(table));
     });
@@ -34,8 +39,8 @@ export function useTableWidth(place: RefObject<HTMLElement | null>, columns: str
 }
 
 /**
- * Makes the table one step narrower if needed, and returns true if it did. The table never becomes wider
- * again, because figures that move would make cards come and go.
+ * Makes the table one step narrower if needed, and returns true if it did. The table never becomes
+ * wider again, because changing figures would make the cards appear and disappear.
  */
 function narrow(room: HTMLElement, neededPx: number): boolean {
   const roomPx = room.clientWidth;
@@ -44,7 +49,7 @@ function narrow(room: HTMLElement, neededPx: number): boolean {
   const step = STEPS_EM.find((em) => roomPx > em * emPx);
   if (step === undefined) return false;
   const isLast = step === STEPS_EM.at(-1);
-  // Cards stay until there is room for what the table needed.
+  // The table becomes cards until the place has the width that the table needed.
   room.style.fontSize = `${((isLast ? neededPx : roomPx) + 1) / step}px`;
   return true;
 }

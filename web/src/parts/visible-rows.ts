@@ -1,14 +1,26 @@
-/** Decides which rows of a table are drawn: visible rows each time, the other rows every few seconds. */
+/**
+ * Decides which rows of a table are drawn: visible rows are drawn each time, the other rows every
+ * few seconds.
+ */
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows are drawn before they are scrolled to. */
+/**
+ * Rows within this distance of the visible part count as visible, so that they are drawn before a
+ * person scrolls to them.
+ */
 const NEAR = '100px';
-/** The browser's search and screen readers reach hidden rows too: no row is older than this. */
+/**
+ * The maximum age of a hidden row, because the browser's search and screen readers reach hidden
+ * rows, too.
+ */
 const ALL_MS = 10_000;
 
-/** Serves the body of a table with a row for each name, in this order. */
+/**
+ * Returns a function that says whether a row must be drawn. The body of the table has a row for
+ * each name, in this order.
+ */
 export function useVisibleRows(
   body: RefObject<HTMLTableSectionElement | null>,
   names: readonly string[],
@@ -40,7 +52,7 @@ export function useVisibleRows(
       redraw({});
     };
     const timer = setInterval(drawAll, ALL_MS);
-    // Printing or copying the table takes all rows, which must have the same height.
+    // A print or a copy of the table contains all rows, and they must be of the same ledger height.
     addEventListener('beforeprint', drawAll);
     document.addEventListener('copy', drawAll);
     return () => {

@@ -1,6 +1,6 @@
 /**
- * Many subscriptions on one push connection: a few in flight at a time, retries with backoff after a
- * refusal, and a slow pace while the budget of the key is spent.
+ * Makes many subscriptions on one push connection. Only a few are in flight at a time. A refused
+ * subscription is retried with backoff. While the key's budget is spent, the pace is slow.
  */
 
 import type { Question } from '../figures/answers.ts';
@@ -9,17 +9,20 @@ import { retryDelayMs } from './retry-delay.ts';
 
 const PACE_MS = 50;
 const ASKED_MAX = 20;
-/** A subscription that is not acknowledged until then is asked for again. */
+/** A subscription that is not acknowledged within this time is requested again. */
 const ASKED_MS_MAX = 30_000;
 const RETRY = { firstMs: 2_000, maxMs: 60_000 };
-/** Waits twice as long as the refusal says: half of the refill is left to other questions. */
+/**
+ * The wait is twice as long as the refusal says, so that half of the budget's refill is left to
+ * other questions.
+ */
 const RETRY_AFTER_FACTOR = 2;
 
 interface SubscriberOptions {
   /** A clock that never goes back. */
   nowMs(): number;
   send(method: 'subscribe' | 'unsubscribe', question: Question): void;
-  /** Pushes of the question come from now on. */
+  /** Called when a subscription is acknowledged. From now on its answers are pushed. */
   acknowledged(question: Question): void;
   refused(question: Question, reason: string): void;
 }
@@ -27,7 +30,7 @@ interface SubscriberOptions {
 interface Wanted {
   readonly question: Question;
   state: 'waiting' | 'asked' | 'open';
-  /** When it was asked for, or may be asked for. */
+  /** The time at which the subscription was requested, or may be requested. */
   atMs: number;
   failures: number;
 }
@@ -38,7 +41,7 @@ const NO_ANSWER: PushError = { code: '', message: 'the service did not answer' }
 
 export class PacedSubscriber {
   readonly #options: SubscriberOptions;
-  /** The most important ones first. */
+  /** The subscriptions by name, with the most important ones first. */
   #wanted = new Map<string, Wanted>();
   #isOpen = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -50,7 +53,7 @@ export class PacedSubscriber {
     this.#options = options;
   }
 
-  /** True if the key's budget does not allow more at the moment. */
+  /** True if the key's budget does not allow more subscriptions at the moment. */
   get isShort(): boolean {
     return this.#gapMs > 0;
   }
@@ -81,7 +84,7 @@ export class PacedSubscriber {
     clearTimeout(this.#timer);
   }
 
-  /** A new connection has no subscriptions. */
+  /** Resets all subscriptions, because a new connection has none. */
   #reset(): void {
     this.#gapMs = 0;
     this.#pausedUntilMs = 0;
@@ -129,7 +132,10 @@ export class PacedSubscriber {
     this.#timer = setTimeout(() => this.#schedule(this.#ask()), delayMs);
   }
 
-  /** Asks for as many as may be asked for; returns when to come back, in milliseconds. */
+  /**
+   * Requests as many subscriptions as the pace allows. Returns the time until the next call, in
+   * milliseconds.
+   */
   #ask(): number {
     const nowMs = this.#options.nowMs();
     const all = [...this.#wanted.values()];

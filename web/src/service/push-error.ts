@@ -1,4 +1,6 @@
-/** Errors of a push connection: a refused subscription, and when to ask again. */
+/**
+ * The errors of a push connection, which say what subscription is refused and when to ask again.
+ */
 
 import type { Question } from '../figures/answers.ts';
 import type { PushMessage } from './push.ts';
@@ -14,15 +16,15 @@ export interface PushError {
   readonly subscription?: Question;
 }
 
-/** Undefined for a message that is not an error. */
+/** Returns the error; returns undefined if the message is not an error. */
 export function readPushError({ channel, data, error }: PushMessage): PushError | undefined {
   if (channel !== 'error') return undefined;
   return error ?? readText(String(data));
 }
 
 /**
- * An older service, or the real exchange, sends only a text. The text ends with the refused frame or
- * subscription as JSON; the words before the JSON are for people.
+ * Reads an error that is only a text, as an older service or the real exchange sends it. The text
+ * ends with the refused frame or subscription as JSON; the words before the JSON are for people.
  */
 function readText(text: string): PushError {
   const start = text.indexOf('{');
@@ -39,7 +41,7 @@ function parseFrame(text: string): (Question & { readonly subscription?: Questio
   }
 }
 
-/** The service already pushes what was asked for. */
+/** Returns true if the service already pushes the answers of this subscription. */
 export function isAlreadySubscribed({ code, field, method }: PushError): boolean {
   return code === 'invalid_field' && field === 'method' && method === 'subscribe';
 }

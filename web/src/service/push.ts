@@ -1,4 +1,4 @@
-/** The service's WebSocket: pushed answers. Reconnects with exponential backoff. */
+/** The WebSocket on which the service pushes answers. It reconnects with exponential backoff. */
 
 import type { Question } from '../figures/answers.ts';
 import type { PushError } from './push-error.ts';
@@ -6,19 +6,27 @@ import { retryDelayMs } from './retry-delay.ts';
 
 const RETRY = { firstMs: 2_000, maxMs: 60_000 };
 const PING_MS = 15_000;
-/** Policy violation, such as a revoked key; HTTP requests will report the reason. */
+/**
+ * The close code of a policy violation, such as a revoked key. HTTP requests will report the
+ * reason.
+ */
 const POLICY_VIOLATION = 1008;
 
 export interface PushMessage {
   readonly channel: string;
   readonly data?: unknown;
-  /** The error of the channel `error` as a structure; `data` has the same as text. */
+  /**
+   * The error of a message on the channel `error`, as an object; `data` has the same error as text.
+   */
   readonly error?: PushError;
 }
 
 export interface PushEvents {
   opened(): void;
-  /** Takes a message as it came, if it need not be read at once. */
+  /**
+   * Receives the text of a message before it is parsed. Returns true if the message is not to be
+   * parsed now.
+   */
   tookText?(text: string): boolean;
   received(message: PushMessage): void;
   closed(isRefused: boolean): void;
@@ -26,7 +34,7 @@ export interface PushEvents {
 
 export class Push {
   readonly #events: PushEvents;
-  /** Terms of the connection, as its address has them. */
+  /** Returns the query part of the connection's address. */
   readonly #terms: () => string;
   #key = '';
   #socket: WebSocket | undefined;
@@ -53,7 +61,7 @@ export class Push {
     clearTimeout(this.#retry);
   }
 
-  /** Skips the rest of the backoff. */
+  /** Reconnects now, without the rest of the backoff. */
   kick(): void {
     if (this.#key !== '' && this.#socket === undefined) this.connect(this.#key);
   }
@@ -62,7 +70,7 @@ export class Push {
     this.#send({ method, subscription });
   }
 
-  /** Asks for a sign of life. */
+  /** Sends a ping, to find out whether the connection still works. */
   probe(): void {
     this.#send({ method: 'ping' });
   }

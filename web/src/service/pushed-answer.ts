@@ -1,4 +1,4 @@
-/** A pushed message as the answer to a question. */
+/** Reads a pushed message as the answer to a question. */
 
 import type { Answer, Question } from '../figures/answers.ts';
 import type { PushMessage } from './push.ts';
@@ -15,12 +15,15 @@ interface Pushed extends Question {
   readonly [field: string]: unknown;
 }
 
-/** Channels whose answer is not in a field with the name of the channel. */
+/**
+ * The field of the answer, for channels whose answer is not in a field with the name of the
+ * channel.
+ */
 const ANSWER_FIELDS: Readonly<Record<string, string>> = {
   allDexsClearinghouseState: 'clearinghouseStates',
 };
 
-/** Undefined for a message that is not an answer. */
+/** Returns the answer and its question; returns undefined if the message is not an answer. */
 export function readPush({ channel, data }: PushMessage): PushedAnswer | undefined {
   const field = ANSWER_FIELDS[channel] ?? channel;
   if (typeof data !== 'object' || data === null || !(field in data)) return undefined;

@@ -5,7 +5,10 @@ import type { Answer, Health, Question } from '../figures/answers.ts';
 const TIMEOUT_MS = 8_000;
 const HEALTH_TIMEOUT_MS = 3_000;
 
-/** Why there was no answer: refused by the service, or it could not be reached (status 0). */
+/**
+ * The reason why there is no answer: the service refused the question, or could not be reached
+ * (status 0).
+ */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -46,12 +49,15 @@ function parseRefusal(response: Response, text: string): Refusal {
   }
 }
 
-/** Ends with a slash: clients that resolve "info" against it would drop the key otherwise. */
+/**
+ * Returns the base path of a key. It ends with a slash, because clients that resolve "info" against
+ * it would otherwise drop the key.
+ */
 export function basePath(key: string): string {
   return `/${encodeURIComponent(key)}/`;
 }
 
-/** The request of a question; the key appears nowhere else. */
+/** Returns the path of the requests that ask questions with a key. */
 export function infoPath(key: string): string {
   return `${basePath(key)}info`;
 }
@@ -77,14 +83,14 @@ function readNumber(header: string | null): number | undefined {
   return header === null ? undefined : Number(header);
 }
 
-/** /health explains itself in its body, whatever its status. */
+/** Returns the body of /health, which describes the service even if the HTTP status is an error. */
 export async function askHealth(): Promise<Health> {
   const [response, text] = await fetchText('/health', { cache: 'no-store' }, HEALTH_TIMEOUT_MS);
   try {
     const health = JSON.parse(text) as Health;
     if (typeof health.height === 'number') return health;
   } catch {
-    // The text is not the service's JSON: a proxy answered.
+    // The text is not the JSON of the service, for example because a proxy answered.
   }
   throw parseRefusal(response, text);
 }

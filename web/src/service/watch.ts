@@ -1,4 +1,7 @@
-/** Polls one question: with backoff after failures, not at all while it is pushed, once about the past. */
+/**
+ * Polls one question, with backoff after failures. A question is not polled while its answers are
+ * pushed, and a question about the past is asked only once.
+ */
 
 import type { Answer, Question } from '../figures/answers.ts';
 import { retryDelayMs } from './retry-delay.ts';
@@ -68,7 +71,7 @@ export class Watch {
       const refusal = error instanceof Refusal ? error : new Refusal(String(error));
       this.#failures++;
       this.#options.refused(refusal);
-      // A 4xx will not get better by retrying.
+      // A retry does not help after a status of 4xx, except 429.
       if (refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429) return;
       return this.#schedule(question, round, this.#backoffMs(refusal));
     }

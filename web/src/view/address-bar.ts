@@ -1,4 +1,4 @@
-/** The address bar of the browser, which names what is shown. */
+/** Writes the state of the page into the address bar of the browser. */
 
 import { formatUrlState, type UrlState } from './url-state.ts';
 

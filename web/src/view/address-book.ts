@@ -1,13 +1,13 @@
 /**
- * The data that the browser stores about addresses: label, board, limits. The data never appears in the
- * address bar.
+ * The data that the browser stores about addresses: their labels, whether they are on the board,
+ * and their limits. The data never appears in the address bar.
  */
 
 import { readThreshold, THRESHOLD_NAMES, type Thresholds } from '../figures/alarms.ts';
 import { readAddress, shortenAddress } from '../figures/text.ts';
 
 export interface Entry {
-  /** Empty without a label. */
+  /** The label; empty if the address has no label. */
   readonly label: string;
   readonly isOnBoard: boolean;
   readonly thresholds: Thresholds;
@@ -24,12 +24,15 @@ export function entryOf(book: AddressBook, address: string): Entry {
   return book.get(address) ?? BLANK;
 }
 
-/** The label, or else the shortened address. */
+/** Returns the label, or the shortened address if there is no label. */
 export function nameOf(book: AddressBook, address: string): string {
   return entryOf(book, address).label || shortenAddress(address);
 }
 
-/** The address that was typed, or that has the label. */
+/**
+ * Returns the address that was typed, or the address whose label was typed; returns undefined if
+ * there is none.
+ */
 export function findAddress(book: AddressBook, typed: string): string | undefined {
   const address = readAddress(typed);
   if (address !== undefined) return address;
@@ -38,17 +41,17 @@ export function findAddress(book: AddressBook, typed: string): string | undefine
   return [...book].find(([, { label }]) => label.toLowerCase() === wanted)?.[0];
 }
 
-/** Writes the label in one line. */
+/** Returns the text on one line. */
 export function toSingleLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
-/** Writes the label in one line, short enough for a tab. */
+/** Returns the label on one line, short enough for a tab. */
 export function cleanLabel(text: string): string {
   return toSingleLine(text).slice(0, LABEL_LENGTH_MAX).trim();
 }
 
-/** A remark about a label that was too long; empty for a short label. */
+/** Returns a remark about a label that is too long; returns an empty text for a short label. */
 export function describeCut(text: string): string {
   if (toSingleLine(text).length <= LABEL_LENGTH_MAX) return '';
   return `the label is cut to ${LABEL_LENGTH_MAX} characters, “${cleanLabel(text)}”`;
@@ -58,7 +61,7 @@ export function usersOnBoard(book: AddressBook): string[] {
   return [...book].filter(([, { isOnBoard }]) => isOnBoard).map(([address]) => address);
 }
 
-/** Drops an entry without any content. */
+/** Returns the book with a changed entry. An entry without any content is removed. */
 export function changeEntry(
   book: AddressBook,
   address: string,
@@ -73,7 +76,7 @@ export function changeEntry(
   return changed;
 }
 
-/** The other book wins; where the other book has no value, this book stays. */
+/** Merges two books. A label or a limit in `other` replaces the label or the limit in `book`. */
 export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
   const merged = new Map(book);
   for (const [address, entry] of other) {
@@ -87,7 +90,7 @@ export function mergeBooks(book: AddressBook, other: AddressBook): AddressBook {
   return merged;
 }
 
-/** The format that a file names. */
+/** The name of the format in a file. */
 const FORMAT = 'address book';
 const VERSION = 1;
 
@@ -99,9 +102,9 @@ export function formatBook(book: AddressBook): string {
 
 export interface ReadBook {
   readonly book: AddressBook;
-  /** The lines that could not be read, with their numbers. */
+  /** Says which lines or accounts could not be read, and why. */
   readonly problems: readonly string[];
-  /** Labels that were too long, and where. */
+  /** Says which labels were too long. */
   readonly cut: readonly string[];
 }
 
@@ -145,7 +148,10 @@ function parseJson(text: string): Fields {
   }
 }
 
-/** The entry, or what is wrong with it. */
+/**
+ * Returns the address and its entry; returns a text that says what is wrong if the account is
+ * invalid.
+ */
 function readEntry(account: unknown): [string, Entry] | string {
   const { address, label = '', isOnBoard = true, thresholds = {} } = asFields(account);
   const user = readAddress(String(address));

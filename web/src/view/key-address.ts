@@ -1,6 +1,7 @@
 /**
- * Reads the key out of what a person pastes: the key itself, or any address that the service hands out
- * with the key in it. An address of another service is refused: its key is not for this one to see.
+ * Reads the key from a pasted text: the key itself, or any address of the service that has the key
+ * in it. An address of another service is refused, because its key must not be sent to this
+ * service.
  */
 
 export type ReadKey = { readonly key: string } | { readonly problem: string };
@@ -9,11 +10,14 @@ const EXPECTED = 'Expected a key, or an address such as';
 
 /** The demo prints its base address as a line for the shell. */
 const SHELL_LINE = /^(?:export\s+)?\w+=(["']?)(.*)\1$/;
-/** Names of the machine itself: the page may be open by one, and the address have another. */
+/**
+ * Names of the local machine. The page may be open under one of these names, and the address may
+ * have another.
+ */
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 const ROUTES = ['info', 'ws'];
 
-/** `origin`: that of the page. */
+/** Returns the key, or a text that says what is wrong. `origin` is the origin of the page. */
 export function readKey(typed: string, origin: string): ReadKey {
   const text = typed.trim().replace(SHELL_LINE, '$2');
   if (text === '') return { problem: 'Enter a key first.' };
@@ -41,7 +45,8 @@ function describeOther({ origin: other }: URL, origin: string): string {
 }
 
 /**
- * Reads an address with a scheme of HTTP or push, without a scheme ("host:8080/KEY"), or with only a path.
+ * Reads an address with a scheme of HTTP or WebSocket, without a scheme ("host:8080/KEY"), or with
+ * only a path.
  */
 function parseAddress(text: string, origin: string): URL | undefined {
   const isComplete = /^\w+:\/\//.test(text);
@@ -61,7 +66,10 @@ function isSameService(url: URL, page: URL): boolean {
   );
 }
 
-/** /KEY, /KEY/, /KEY/info, /KEY/ws, or /#key=KEY. */
+/**
+ * Returns the key of an address with /KEY, /KEY/, /KEY/info, /KEY/ws, or /#key=KEY; returns
+ * undefined for another address.
+ */
 function keyIn({ pathname, hash }: URL): string | undefined {
   const segments = pathname.split('/').filter(Boolean);
   if (segments.length === 0) return new URLSearchParams(hash.slice(1)).get('key') || undefined;
@@ -70,7 +78,7 @@ function keyIn({ pathname, hash }: URL): string | undefined {
   return isRoute && !PAGES.includes(key) ? decode(key) : undefined;
 }
 
-/** The service serves these paths without a key. */
+/** The first path segments of addresses that the service serves without a key. */
 const PAGES = ['info', 'ws', 'health', 'assets', 'openapi.json', 'llms.txt'];
 
 function decode(segment: string): string | undefined {

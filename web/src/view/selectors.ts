@@ -1,28 +1,34 @@
-/** Values that follow from the store: whether figures are current, and how old they are. */
+/** Values computed from the store: whether figures are current, and how old they are. */
 
 import type { Answer } from '../figures/answers.ts';
 import type { Panel, View } from './store.ts';
 
-/** True if what a panel shows is current. */
+/** Returns true if the figures of a panel are current. */
 export function isCurrent({ link, keyProblem, at }: View, panel: Panel<unknown>): boolean {
-  // The past does not age: it is current as soon as its answer has come.
+  // Past figures do not age. They are current as soon as the answer of their height has come.
   if (at !== undefined) return panel.answer?.height === at;
   return link.state === 'live' && keyProblem === '' && panel.refusal === undefined;
 }
 
-/** Since the ledger's time, by the clock of the service; 0 if it is ahead of that clock. */
+/**
+ * Returns the age of the ledger's time, by the clock of the service; returns 0 if the ledger's time
+ * is ahead of that clock.
+ */
 export function ledgerAgeMs({ freshness }: View): number {
   if (freshness === undefined) return 0;
   return Math.max(0, freshness.lagMs + performance.now() - freshness.heardMs);
 }
 
-/** The time of the block that is shown of the past; undefined before its first answer. */
+/**
+ * Returns the time of the past block that is shown; returns undefined before the first answer about
+ * it.
+ */
 export function pastTime({ at, account, stakes, auction }: View): number | undefined {
   const answers = [account.answer, stakes.answer, auction.answer];
   return answers.find((answer) => answer?.height === at)?.time;
 }
 
-/** The dexes whose figures are shown, as the account's answer has them. */
+/** Returns the dexes whose figures are shown, in the order of the account's answer. */
 export function dexesShown({ account, dex }: View): readonly string[] {
   return dex === undefined ? (account.answer?.value.map(([name]) => name) ?? []) : [dex];
 }
@@ -39,14 +45,14 @@ export function isAging(view: View): boolean {
 /** A state may arrive this much later than its block, in addition to the pace. */
 const PUSH_MS_MAX = 2_000;
 
-/** Within this time a state that has changed has surely been pushed. */
+/** Returns the time within which every changed state has been pushed, in milliseconds. */
 export function pushedWithinMs({ paceMs }: View): number {
   return paceMs + PUSH_MS_MAX;
 }
 
 /**
- * The service pushes nothing while nothing changes, so an answer that is much older than the ledger is
- * unchanged.
+ * Returns true if the answer is old because nothing has changed. The service pushes nothing while
+ * nothing changes, so an answer that is much older than the ledger is unchanged.
  */
 export function isUnchanged(view: View, { height, time }: Answer): boolean {
   const { link, freshness, at } = view;
@@ -56,8 +62,9 @@ export function isUnchanged(view: View, { height, time }: Answer): boolean {
 }
 
 /**
- * True if an answer is older than the one that is shown: the service has several workers, which may be a
- * block apart. A shown height that is ahead of /health belongs to a ledger that was replaced.
+ * Returns true if an answer is older than the shown answer. This happens because the service has
+ * several workers, which may be a block apart. A shown height that is ahead of /health belongs to a
+ * ledger that was replaced, so no answer counts as older.
  */
 export function isOlder({ freshness }: View, answer: Answer, shown: Answer | undefined): boolean {
   if (shown === undefined || freshness === undefined) return false;
@@ -67,7 +74,10 @@ export function isOlder({ freshness }: View, answer: Answer, shown: Answer | und
   return answer.time < shown.time && freshness.time >= shown.time;
 }
 
-/** Since an account was read from the exchange; undefined on a ledger that follows no exchange. */
+/**
+ * Returns the time since the account was read from the exchange; returns undefined on a ledger that
+ * follows no exchange, and for the past.
+ */
 export function accountAgeMs(view: View, { accountTime }: Answer): number | undefined {
   const { freshness } = view;
   if (accountTime === undefined || freshness === undefined || view.at !== undefined) {
@@ -76,7 +86,10 @@ export function accountAgeMs(view: View, { accountTime }: Answer): number | unde
   return Math.max(0, ledgerAgeMs(view) + freshness.time - accountTime);
 }
 
-/** The estimated ledger time now; it advances only while the link is live. */
+/**
+ * Returns the estimated present time of the ledger, which advances only while the link is live. If
+ * the page shows the past, returns the time of the block that is shown.
+ */
 export function ledgerNow(view: View): number {
   const { link, freshness, at } = view;
   if (at !== undefined) return pastTime(view) ?? view.account.answer?.time ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The data that the browser stores between visits: the key, addresses and their labels, unfolded panels, the
- * pace.
+ * The data that the browser stores between visits: the key, addresses and their labels, unfolded
+ * panels, and the pace.
  */
 
 import { THRESHOLD_NAMES, type ThresholdName } from '../figures/alarms.ts';
@@ -16,7 +16,7 @@ const RAISED = 'perpinfo.raised';
 const PACE = 'perpinfo.pace';
 const RECENT_MAX = 8;
 
-/** Storage may be switched off; the page then works for one visit. */
+/** Storage may be switched off. The page then works, but stores nothing after this visit. */
 function read(name: string): string {
   try {
     return localStorage.getItem(name) ?? '';
@@ -30,18 +30,18 @@ function write(name: string, text: string): void {
     if (text === '') localStorage.removeItem(name);
     else localStorage.setItem(name, text);
   } catch {
-    // Storage is unavailable: the value lives for this visit.
+    // Storage is not available, so the value is lost after this visit.
   }
 }
 
-/** Calls back when another tab forgets the key. */
+/** Calls `forgotten` when another tab forgets the key. */
 export function onKeyForgotten(forgotten: () => void): void {
   addEventListener('storage', ({ key, newValue }) => {
     if (key === KEY && newValue === null) forgotten();
   });
 }
 
-/** Calls back when another tab changes the address book. */
+/** Calls `changed` when another tab changes the address book. */
 export function onBookChanged(changed: () => void): void {
   addEventListener('storage', ({ key }) => {
     if (key === BOOK) changed();
@@ -86,7 +86,7 @@ export function forgetAddresses(): void {
   write(EXAMPLES, '');
 }
 
-/** True if the person has unfolded a panel; panels are folded by default. */
+/** Returns true if the person has unfolded a panel; panels are folded by default. */
 export function isUnfolded(panel: string): boolean {
   return readList(UNFOLDED).includes(panel);
 }
@@ -96,7 +96,10 @@ export function saveUnfolded(panel: string, isOpen: boolean): void {
   write(UNFOLDED, [...others, ...(isOpen ? [panel] : [])].join(','));
 }
 
-/** Newest first, without duplicates. */
+/**
+ * Saves an address as the newest of the recent addresses. Returns the recent addresses, newest
+ * first, without duplicates.
+ */
 export function saveRecent(user: string): string[] {
   const others = loadRecent().filter((other) => other !== user);
   const recent = [user, ...others].slice(0, RECENT_MAX);
@@ -110,8 +113,8 @@ export interface KeyLink {
 }
 
 /**
- * Takes key and example users out of the fragment, which no request carries, and the fragment out of
- * the address bar and the history. Undefined where there was no key in it.
+ * Takes the key and the example users out of the fragment, which no request carries, and removes
+ * the fragment from the address bar and the history. Returns undefined if the fragment has no key.
  */
 export function takeKey(): KeyLink | undefined {
   const given = new URLSearchParams(location.hash.slice(1));

@@ -12,13 +12,13 @@ import type { AddressBook } from './address-book.ts';
 import { loadBook, loadExamples, loadKey, loadPace, loadRecent } from './storage.ts';
 import type { UrlState } from './url-state.ts';
 
-/** A question, and what the service has answered. */
+/** The question of a panel, and the service's answer. */
 export interface Panel<T> {
   /** Undefined while the page has nothing to ask. */
   readonly question: Question | undefined;
   /** The newest answer; undefined before the first one. */
   readonly answer: Answer<T> | undefined;
-  /** Why the last request failed; the answer shown is then stale. */
+  /** The reason why the last request failed; the answer that is shown is then stale. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -27,7 +27,9 @@ export interface Dex {
   readonly fullName: string;
 }
 
-/** connecting: no response yet. stale: the service responds, but its ledger is stale. */
+/**
+ * `connecting`: there is no response yet. `stale`: the service responds, but its ledger is stale.
+ */
 export type LinkState = 'connecting' | 'live' | 'stale' | 'offline';
 
 interface Link {
@@ -39,7 +41,10 @@ interface Link {
 }
 
 interface Freshness extends Health {
-  /** performance.now() at the response: the wall clock of the browser may be wrong. */
+  /**
+   * The time of the response by performance.now(), because the wall clock of the browser may be
+   * wrong.
+   */
   readonly heardMs: number;
 }
 
@@ -53,7 +58,7 @@ export type Alarms = ReadonlyMap<string, readonly Alarm[]>;
 interface SavedValues {
   /** The endpoint key; empty before the person enters one. */
   readonly key: string;
-  /** Addresses that came with the link of the key. */
+  /** The addresses of the link with the key. */
   readonly examples: readonly string[];
   /** Addresses that were shown, newest first. */
   readonly recent: readonly string[];
@@ -65,7 +70,7 @@ interface SavedValues {
 
 /** Values that a reload resets. */
 interface MomentaryValues {
-  /** The part of the archive chart that is shown; undefined for all of its span. */
+  /** The part of the archive chart that is shown; undefined for the whole span. */
   readonly zoom: TimeSpan | undefined;
   /** The move of marks in "What if"; undefined while "What if" is closed. */
   readonly whatIf: Move | undefined;
@@ -83,11 +88,13 @@ export type ChosenValues = UrlState & SavedValues & MomentaryValues;
  * values.
  */
 export interface LiveValues {
-  /** Why the key does not work, in the words of the service; empty if nothing is wrong. */
+  /**
+   * The reason why the key does not work, in the words of the service; empty if nothing is wrong.
+   */
   readonly keyProblem: string;
   /** All dexes, with their full names. */
   readonly dexes: readonly Dex[];
-  /** The account on all dexes, whichever are shown. */
+  /** The account on all dexes, even if only one dex is shown. */
   readonly account: Panel<States>;
   /** The delegations of the account. */
   readonly stakes: Panel<readonly Delegation[]>;
@@ -97,17 +104,17 @@ export interface LiveValues {
   readonly link: Link;
   /** The last /health, or a newer pushed state; undefined before the first response. */
   readonly freshness: Freshness | undefined;
-  /** Account values that the page has seen: the chart where there is no archive. */
+  /** The account values that the page has seen. The chart shows them if there is no archive. */
   readonly history: ValueHistory;
   /** Incremented with every new point of the history. */
   readonly historyVersion: number;
-  /** The rows of the chart where there is an archive. */
+  /** The series that the chart shows if there is an archive. */
   readonly archiveSeries: ArchiveSeries | undefined;
-  /** Why the archive did not answer. */
+  /** The reason why the archive did not answer. */
   readonly archiveRefusal: Refusal | undefined;
   /** Margin terms by coin; undefined before "What if" asks for them. */
   readonly terms: ReadonlyMap<string, MarketTerms> | undefined;
-  /** Why the margin terms are not known. */
+  /** The reason why the margin terms are not known. */
   readonly termsRefusal: Refusal | undefined;
   /** Limits that are crossed now. */
   readonly alarms: Alarms;
@@ -169,7 +176,7 @@ export class Store {
   /** The times that the last two draws took. */
   #drawMs: readonly [last: number, before: number] = [0, 0];
 
-  /** Draws while the page is visible. */
+  /** `draw` is called only while the page is visible. */
   constructor(draw: (view: View) => void) {
     this.#draw = draw;
     document.addEventListener('visibilitychange', () => this.set({}));
@@ -199,7 +206,7 @@ export class Store {
     queueMicrotask(() => this.#drawNow());
   }
 
-  /** Draws as often as the person chose, and in one frame. */
+  /** Draws at the pace that the person chose, in an animation frame. */
   drawPaced(): void {
     if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
     // One slow draw, such as the first draw of a long table, says nothing about the next draw.

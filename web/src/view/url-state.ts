@@ -1,6 +1,6 @@
 /**
- * Stores in the fragment of the page's address what is shown, so that a link can be shared, and Back and
- * Forward work. The key is never part of the fragment.
+ * Stores the state of the page in the fragment of its address, so that a person can share a link,
+ * and Back and Forward work. The key is never part of the fragment.
  */
 
 import {
@@ -15,28 +15,30 @@ import { FIRST_SPAN, SPANS, type SpanName } from '../history/archive-series.ts';
 import { RANGES, type RangeName } from '../history/value-history.ts';
 
 export interface UrlState {
-  /** The board is shown instead of an account. */
+  /** True if the board is shown instead of an account. */
   readonly isBoard: boolean;
   readonly boardSort: BoardSort;
-  /** Empty if no account is shown. */
+  /** The address of the account that is shown; empty if no account is shown. */
   readonly user: string;
-  /** The only dex that is shown; undefined for all. */
+  /** The only dex that is shown; undefined means all dexes. */
   readonly dex: string | undefined;
   readonly range: RangeName;
-  /** The length of the chart if there is an archive. */
+  /** The time span of the chart if there is an archive. */
   readonly span: SpanName;
   /** The height that is shown; undefined for the present. */
   readonly at: number | undefined;
-  /** Undefined for the endpoint's order. */
+  /** The order of the positions; undefined means the endpoint's order. */
   readonly sort: Sort | undefined;
 }
 
 const BOARD = 'board';
 const DESCENDING = '-';
-/** Stands for the first dex, whose name is empty. Other names have no capitals. */
+/**
+ * The name of the first dex in links, because its real name is empty. Other names have no capitals.
+ */
 const FIRST = 'FIRST';
 
-/** Missing or invalid values get their defaults. */
+/** Reads the state from a fragment. Missing or invalid values get their defaults. */
 export function readUrlState(fragment: string): UrlState {
   const given = new URLSearchParams(fragment.replace(/^#/, ''));
   const isBoard = given.has(BOARD);
@@ -48,13 +50,16 @@ export function readUrlState(fragment: string): UrlState {
     dex: readDex(given.get('dex')),
     range: RANGES.find(({ name }) => shorten(name) === given.get('range'))?.name ?? RANGES[0].name,
     span: SPANS.find(({ name }) => name === given.get('span'))?.name ?? FIRST_SPAN,
-    // The board is about the present.
+    // The board shows only the present.
     at: isBoard ? undefined : readHeight(given.get('at') ?? ''),
     sort: isBoard ? undefined : readSort(sort, COLUMN_NAMES),
   };
 }
 
-/** The invalid text that a link has where an address is expected; undefined if the link is valid. */
+/**
+ * Returns the invalid text that a link has where an address is expected; returns undefined if the
+ * link is valid.
+ */
 export function findBadUser(fragment: string): string | undefined {
   const user = new URLSearchParams(fragment.replace(/^#/, '')).get('user') ?? '';
   return user === '' || readAddress(user) !== undefined ? undefined : user;
@@ -65,7 +70,10 @@ function readDex(name: string | null): string | undefined {
   return name === FIRST ? '' : name;
 }
 
-/** Reads as many digits as a number stores exactly. */
+/**
+ * Returns the height; returns undefined if the text is not a height, or has more digits than a
+ * number can store exactly.
+ */
 function readHeight(text: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
@@ -88,7 +96,7 @@ function formatSort({ column, isDescending }: Sort | BoardSort): string {
   return `${isDescending ? DESCENDING : ''}${column}`;
 }
 
-/** Omits defaults. */
+/** Returns the state as a fragment, without default values. */
 export function formatUrlState(state: UrlState): string {
   return state.isBoard ? formatBoardState(state) : formatAccountState(state);
 }
