@@ -1,5 +1,5 @@
 /**
- * How fast the core is, beside something else on the same data in the same run:
+ * Measures how fast the core is, compared with a reference on the same data in the same run:
  *
  *   npm run bench:core            with a million accounts, a few minutes
  *   npm run bench:core -- 50000   with fewer
@@ -23,7 +23,7 @@ const ANSWER_ACCOUNTS = 10_000;
 const ANSWER_POSITIONS = 4;
 const ANSWER_QUESTIONS = 20_000;
 
-/** Blocks parsed and applied, beside JSON.parse of the same lines. */
+/** Compares parsing and applying blocks with JSON.parse of the same lines. */
 function benchFold(): Goal[] {
   const lines = tradingLines(TRADING_ACCOUNTS, TRADING_BLOCKS);
   const result = compare(
@@ -41,7 +41,7 @@ function benchFold(): Goal[] {
   return [comparedAtMost('parse and apply blocks / JSON.parse', 3, result)];
 }
 
-/** Answers computed, beside JSON.stringify of the same answers as finished objects. */
+/** Compares computing answers with JSON.stringify of the same answers as finished objects. */
 function benchAnswers(): Goal[] {
   const state = createState();
   for (const line of setUpLines(ANSWER_ACCOUNTS, ANSWER_POSITIONS)) {
@@ -49,7 +49,7 @@ function benchAnswers(): Goal[] {
   }
   const questions = randomQuestions(state, ANSWER_QUESTIONS);
   const answers = questions.map((question) => JSON.parse(answerQuestion(state, question)));
-  // Both sides are made to lay their text out in full, as sending it would.
+  // The byte length makes both sides build their complete text, as a server must to send it.
   const result = compare(
     () => {
       for (const question of questions) Buffer.byteLength(answerQuestion(state, question));
@@ -63,7 +63,7 @@ function benchAnswers(): Goal[] {
   return [comparedAtMost('compute an answer / JSON.stringify it', 3, result)];
 }
 
-/** The longest pause while tables grow, beside growth in one go. */
+/** Compares the longest pause of tables that grow in steps with growth in one go. */
 function benchGrowth(): Goal[] {
   return measureGrowth().map(({ what, inSteps, inOneGo, ratios }) => {
     const [ours, theirs] = [inSteps, inOneGo].map((spread) => formatSpread(spread, 1));
@@ -72,7 +72,7 @@ function benchGrowth(): Goal[] {
   });
 }
 
-/** Memory, start and answers with a million accounts. */
+/** Measures memory, start and answers with a million accounts. */
 function benchMillion(accounts: number, directory: string): Goal[] {
   const built = runMillionStep('build', directory, String(accounts));
   const size = (built.bytes / 1e6).toFixed(0);

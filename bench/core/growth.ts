@@ -1,7 +1,8 @@
 /**
- * The longest time that one added row takes while a table, and the index of addresses, grow to millions
- * of rows; beside it, growth in one go. Processor time, since others may be busy on the same machine;
- * that of the garbage collector's own threads is part of it.
+ * Measures the longest time that one added row takes while a table, and the index of addresses,
+ * grow to millions of rows. The reference is growth in one go. The times are processor times,
+ * because other programs may be busy on the same machine. They include the threads of the garbage
+ * collector.
  */
 
 import type { Address } from '../../src/exact/address.ts';
@@ -16,10 +17,10 @@ const ROW_CELLS = ROW_BYTES / Float64Array.BYTES_PER_ELEMENT;
 
 export interface GrowthResult {
   readonly what: string;
-  /** Milliseconds of processor time, of the longest added row of each round. */
+  /** The processor time of the slowest added row of each round, in milliseconds. */
   readonly inSteps: Spread;
   readonly inOneGo: Spread;
-  /** In steps over in one go, round by round. */
+  /** The time in steps divided by the time in one go, for each round. */
   readonly ratios: readonly number[];
 }
 
@@ -35,7 +36,7 @@ function tableInSteps(): AddRow {
   return (index) => table.set(table.addRow(), 0, index);
 }
 
-/** A table that copies all of its rows whenever it is full. */
+/** Adds rows to a table that copies all of its rows whenever it is full. */
 function tableInOneGo(): AddRow {
   let cells = new Float64Array(64 * ROW_CELLS);
   return (index) => {
@@ -53,7 +54,10 @@ function indexInSteps(): AddRow {
   return (index) => book.findOrAdd(addressOf(index));
 }
 
-/** An index that is built anew whenever it is half full, as it is after loading a snapshot. */
+/**
+ * Adds addresses to an index that is rebuilt whenever it is half full. It is rebuilt in the same
+ * way as after loading a snapshot.
+ */
 function indexInOneGo(): AddRow {
   let book = new AddressBook();
   let rowCountMax = 128;

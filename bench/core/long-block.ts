@@ -1,7 +1,8 @@
 /**
- * The longest time that a replica works on end while a long block arrives, which is what a request may
- * have to wait for. Beside it, what a block like it takes in one go. Processor time, since others may be
- * busy on the same machine; that of the garbage collector's own threads is part of it.
+ * Measures the longest time for which a replica works without a pause while a long block arrives. A
+ * request may have to wait for this time. The reference is the time that a similar block takes in
+ * one go. The times are processor times, because other programs may be busy on the same machine.
+ * They include the threads of the garbage collector.
  *
  *   node build/bench/core/long-block.js [accounts]
  */
@@ -19,7 +20,7 @@ const EVENTS = 5_000;
 const PAYMENTS = 15_000;
 const MARKETS = 3_000;
 const ROUNDS = 30;
-/** In these the engine still optimises: they do not count. */
+/** The first rounds, which do not count because the engine still optimises the code. */
 const WARM_UP_ROUNDS = 10;
 
 type Line = (height: number, time: number) => Buffer;
@@ -28,7 +29,7 @@ function lineOf(height: number, time: number, events: readonly object[]): Buffer
   return Buffer.from(JSON.stringify({ height, time, events }));
 }
 
-/** Trades and transfers of as many users, some of them new. */
+/** Returns blocks of trades and transfers of many users, some of them new. */
 function trades(users: readonly string[], coin: string): Line {
   return (height, time) => {
     const events = Array.from({ length: EVENTS }, (_, index) => {
@@ -43,7 +44,7 @@ function trades(users: readonly string[], coin: string): Line {
   };
 }
 
-/** One event that pays as many users. */
+/** Returns blocks with one event that pays funding to many users. */
 function funding(users: readonly string[], coin: string): Line {
   return (height, time) => {
     const from = (height * 7919) % users.length;
@@ -53,7 +54,7 @@ function funding(users: readonly string[], coin: string): Line {
   };
 }
 
-/** The coins of new markets. */
+/** Adds new markets, and returns their coins. */
 function addMarkets(replica: Replica, count: number): string[] {
   const coins = Array.from({ length: count }, (_, index) => `M${index}`);
   const events = coins.map((coin) => ({
@@ -69,7 +70,7 @@ function addMarkets(replica: Replica, count: number): string[] {
   return coins;
 }
 
-/** One event with the price of each market, all of them new. */
+/** Returns blocks with one event that changes the price of each market. */
 function marks(coins: readonly string[]): Line {
   return (height, time) => {
     const prices = Object.fromEntries(coins.map((coin) => [coin, `${height}.5`]));
@@ -77,7 +78,7 @@ function marks(coins: readonly string[]): Line {
   };
 }
 
-/** One event that gives a user a position in each market. */
+/** Returns blocks with one event that gives a user a position in each market. */
 function positions(user: string, coins: readonly string[]): Line {
   return (height, time) => {
     const given = coins.map((coin) => ({
@@ -97,7 +98,7 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Turns the event loop as fast as it goes, and notes the longest turn. */
+/** Runs turns of the event loop without a pause, and notes the longest turn. */
 class TurnClock {
   #isOver = false;
   #longestMs = 0;
@@ -120,7 +121,7 @@ class TurnClock {
   }
 }
 
-/** A ledger of which a follower gets these blocks. */
+/** Returns a ledger whose followers receive these blocks. */
 function ledgerOf(blocks: readonly StoredBlock[]): Ledger {
   async function* follow(): AsyncGenerator<readonly StoredBlock[]> {
     await nextTurn();

@@ -1,6 +1,7 @@
 /**
- * How old accounts become on a budget: a follower and an exchange in this process, on a virtual clock,
- * so that what the machine does beside it changes nothing.
+ * Measures how old the accounts of a follower become if its budget is limited. The follower and the
+ * exchange run in this process on a virtual clock, so that other work of the machine changes
+ * nothing.
  */
 
 import path from 'node:path';
@@ -11,13 +12,13 @@ import { type Goal, printTable } from '../frame/report.ts';
 
 export interface AgesScale {
   readonly cases: readonly AgesCase[];
-  /** Minutes of the exchange; a full hour is after 30 of them. */
+  /** The duration in minutes of the exchange's time. A full hour comes after 30 minutes. */
   readonly minutes: number;
-  /** The last minutes, in which ages are looked at. */
+  /** The last minutes, for which the ages are reported. */
   readonly steadyMinutes: number;
 }
 
-/** Accounts, and weight a minute. */
+/** The number of accounts, and the budget in weight a minute. */
 interface AgesCase {
   readonly accounts: number;
   readonly budget: number;

@@ -1,7 +1,8 @@
 /**
- * The processor time of the follower's process: for a mark that is pushed and recorded, and for an
- * account that is read, checked and recorded. First it follows marks alone, then accounts as well; what
- * the marks took before is taken off.
+ * Measures the processor time of the follower's process for a mark that is pushed and recorded, and
+ * for an account that is read, checked and recorded. The follower first follows only marks, and
+ * then accounts, too. The time that the marks take in the first part is subtracted from the second
+ * part.
  */
 
 import { readFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ export interface CostScale {
   readonly seconds: number;
 }
 
-/** No limit, no users by push, and every account again and again. */
+/** No budget limit, no users by push, and repeated reads of every account. */
 const FLAGS = [...['--follow-budget', '0', '--follow-users-max', '0', '--follow-sweep', '1000']];
 const BLOCK_MS = 100;
 const MICROSECONDS = 1e6;
@@ -71,7 +72,7 @@ class FollowerMeter {
     this.#pid = service.pid;
   }
 
-  /** After a round that does not count. */
+  /** Measures the rounds, after a first round that does not count. */
   async measure({ rounds, seconds }: CostScale): Promise<Work[]> {
     const works: Work[] = [];
     await sleep(seconds * 1000);
@@ -98,7 +99,7 @@ class FollowerMeter {
   }
 }
 
-/** Those of the exchange's ledger so far: it pushes each. */
+/** Counts the marks in the exchange's ledger so far. The exchange pushes each mark. */
 function countMarks(file: string): number {
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
   return lines.reduce((sum, line) => sum + countMarksOfLine(line), 0);

@@ -1,6 +1,6 @@
 /**
- * Dashboards that each ask for one of some accounts once a second: how often the exchange is asked if
- * they ask a follower, and if they ask the exchange itself.
+ * Compares how often the exchange is asked if dashboards ask a follower, and if they ask the
+ * exchange itself. Each dashboard asks for one of some accounts once a second.
  */
 
 import type { RunningStub } from '../../tools/harness/running-stub.ts';
@@ -18,20 +18,28 @@ export interface DashboardsScale {
   readonly seconds: number;
 }
 
-/** Of the public server. */
+/** The budget of the public server, in weight a minute. */
 const BUDGET = 1200;
-/** A calm exchange: at ten blocks a second, trades alone would use up the budget. */
+/**
+ * The block interval of a calm exchange. At ten blocks a second, trades alone would use up the
+ * budget.
+ */
 const BLOCK_MS = 1000;
-/** Not everyone at the exchange has an account when it starts. */
+/**
+ * The exchange has more users than are needed, because some users have no account when it starts.
+ */
 const SPARE = 2;
 
 interface Round {
-  /** At the exchange; by the seconds that questions were due in, since a busy machine takes longer. */
+  /**
+   * The calls at the exchange, divided by the seconds in which questions were due. The elapsed time
+   * is not used, because it is longer on a busy machine.
+   */
   readonly callsPerSecond: number;
   readonly latencyMs: number;
 }
 
-/** Somebody who answers the dashboards. */
+/** A server that answers the dashboards. */
 interface Contestant {
   readonly name: string;
   readonly port: number;
@@ -49,7 +57,7 @@ export async function benchDashboards(bench: Bench, scale: DashboardsScale): Pro
   const load = await bench.keep(startRateLoad(bench.folder, users.map(askForAccount)));
   const direct = { name: 'asked directly', port: stub.port, requestPath: '/info', rounds: [] };
   await measure(stub, direct, load, scale);
-  // Only now, since the follower asks the exchange too.
+  // The follower starts only now, because it also asks the exchange.
   const flags = ['--follow-budget', `${BUDGET}`];
   const following = await startFollowing(bench, exchange, flags);
   await askForAll(following, users);

@@ -20,7 +20,7 @@ import type { VirtualClock } from '../../test/follow/virtual-clock.ts';
 import type { RealRateExchange } from './real-rate-exchange.ts';
 
 const STEP_MS = 100;
-/** How often the archiver writes. */
+/** The interval at which the archiver writes. */
 const FLUSH_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** The defaults of the settings. */
@@ -38,7 +38,7 @@ const BUDGET = 1_200;
 
 export interface DiskUse {
   readonly blocks: number;
-  /** Of the blocks' lines. */
+  /** The bytes of the blocks' lines. */
   readonly lineBytes: number;
   readonly ledgerBytes: number;
   readonly archiveBytes: number;
@@ -57,7 +57,7 @@ export class DiskFollower {
   #isBusy = false;
   #lineBytes = 0;
   #flushedMs = 0;
-  /** Bytes of events, by type. */
+  /** The bytes of the events, by type. */
   readonly bytesByType: Record<string, number> = {};
   readonly #close: () => Promise<void>;
 
@@ -71,7 +71,8 @@ export class DiskFollower {
     this.#ledger = ledger;
     this.#archiver = archiver;
     this.#close = close;
-    // Those who wait when it stops are told so.
+    // Warnings after the stop are not printed, because they are only about requests that still
+    // waited.
     const warn = (message: string) => this.#stop.signal.aborted || console.error(message);
     this.#feed = createFeed({ data, exchange, clock }, { info: () => undefined, warn });
     this.#writing = this.#write();
@@ -96,7 +97,7 @@ export class DiskFollower {
     return follower;
   }
 
-  /** As clients do, so that nobody is forgotten. */
+  /** Asks for all accounts as clients do, so that the follower forgets no account. */
   #ask(): void {
     const interests = this.#exchange.users.map((user) => {
       return { item: { kind: 'account' as const, user, dex: '' }, count: 1, keyId: '' };
@@ -128,7 +129,7 @@ export class DiskFollower {
     await this.#archiver.flush();
   }
 
-  /** Time waits for the disk. */
+  /** Advances the clock. Each step waits until its blocks are written. */
   async advance(ms: number): Promise<void> {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
       await this.#clock.advance(STEP_MS);
@@ -146,7 +147,7 @@ export class DiskFollower {
     };
   }
 
-  /** How many accounts the ledger has. */
+  /** The number of accounts that the ledger has. */
   get followed(): number {
     return this.#feed.status().followed;
   }

@@ -1,7 +1,8 @@
 /**
- * What a follower writes to the disk in a day, at the real rate of marks. An hour on a virtual clock is
- * written to a real ledger and a real archive, whose files are in memory where there is a place for
- * them: they have the same size, and each block is synced. A day has 24 such hours.
+ * Measures what a follower writes to the disk in a day, at the real rate of marks. An hour on a
+ * virtual clock is written to a real ledger and a real archive, and each block is synced. The files
+ * are in memory if the system has a place for them there; their size is the same. A day has 24
+ * times the bytes of this hour.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,7 +16,10 @@ import { type RealRate, RealRateExchange } from './real-rate-exchange.ts';
 
 export interface DiskScale {
   readonly cases: readonly RealRate[];
-  /** In which accounts are read for the first time, and files reach their first size. */
+  /**
+   * The minutes before the measurement. In these minutes, accounts are read for the first time, and
+   * files reach their first size.
+   */
   readonly warmUpMinutes: number;
   readonly minutes: number;
 }
@@ -24,13 +28,13 @@ const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 const MB = 1e6;
 const MONTH_DAYS = 30;
-/** What a follower keeps by default. */
+/** The days of blocks that a follower stores by default. */
 const KEPT_DAYS = 7;
-/** For 10 accounts. */
+/** The goal for 10 accounts, in MB a day. */
 const GOAL_MB = 60;
 const GOAL_ACCOUNTS = 10;
 
-/** In MB. */
+/** The figures of a day: blocks a second, and sizes in MB. */
 interface Day {
   readonly blocks: number;
   readonly lines: number;

@@ -1,10 +1,10 @@
 /**
- * What following a live exchange saves and costs, on the stub exchange of the tests:
+ * Measures what following a live exchange saves and costs, with the stub exchange of the tests:
  *
  *   npm run bench:follow              dashboards, cost, partial and disk, in some minutes
- *   npm run bench:follow -- --quick   in short rounds: to see that it works
- *   npm run bench:follow -- ages      how old accounts become on a budget; so for each part
- *   npm run bench:follow -- disk      bytes a day for 1, 10, 100 and 1,000 accounts, in two minutes
+ *   npm run bench:follow -- --quick   in short rounds: a trial run
+ *   npm run bench:follow -- ages      only the part ages: how old accounts become on a budget
+ *   npm run bench:follow -- disk      only the part disk: bytes a day for 1 to 1,000 accounts
  *
  * Follower, service, exchange and load share the machine's cores.
  */
@@ -81,7 +81,7 @@ const PARTS: Readonly<Record<string, Measure>> = {
   disk: (bench, scale) => benchDisk(bench, scale.disk),
 };
 const DEFAULT_PARTS = ['dashboards', 'cost', 'partial', 'disk'];
-/** On a virtual clock, without load. */
+/** The parts that run on a virtual clock, and need no load program. */
 const ALONE: readonly string[] = ['ages', 'disk'];
 
 const unknown = positionals.filter((name) => !Object.hasOwn(PARTS, name));

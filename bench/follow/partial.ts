@@ -1,6 +1,7 @@
 /**
- * What it costs an answer that the ledger is partial: each says how old its account is, and the follower
- * is told what was asked for. Two equal ledgers, one of them partial, with a service and a writer each.
+ * Measures what it costs an answer that the ledger is partial: each answer says how old its account
+ * is, and the follower is notified of the questions. There are two equal ledgers, one of them
+ * partial, and each has a service and a writer.
  */
 
 import path from 'node:path';
@@ -68,7 +69,7 @@ async function compete(
   ];
 }
 
-/** From here on the ledger is one that follows, and has read all of its accounts. */
+/** Turns the ledger into the ledger of a follower that has read all of its accounts. */
 async function makePartial({ folder, users }: Exchange): Promise<void> {
   const ledger = await openEmbeddedLedgerWriter(folder);
   const snapshots = new SnapshotFolder(folder);
@@ -90,7 +91,10 @@ async function makePartial({ folder, users }: Exchange): Promise<void> {
   await ledger.close();
 }
 
-/** Everything is known, so that it is never asked to read; it only hears what was asked for. */
+/**
+ * A follower that is never asked to read, because the ledger has all accounts. It is only notified
+ * of the questions.
+ */
 const IDLE_FOLLOWER: FollowerHandler = {
   readItem: () => Promise.resolve({ outcome: 'failed', reason: 'nothing is unknown' }),
   noteInterest: () => undefined,

@@ -1,6 +1,7 @@
 /**
- * An exchange of the real one's size and pace, in this process and on a virtual clock: 525 markets, of
- * which 100 have another mark every second, and accounts that trade and pay funding every hour.
+ * An exchange with the size and the pace of the real exchange, in this process and on a virtual
+ * clock. It has 525 markets, of which 100 get another mark every second. Its accounts trade, and
+ * pay funding every hour.
  */
 
 import { parseBlock } from '../../src/events/event.ts';
@@ -16,29 +17,35 @@ import type { VirtualClock } from '../../test/follow/virtual-clock.ts';
 import { DialectAnswers, type Question } from '../../tools/stub-exchange/dialect-answers.ts';
 
 const MARKETS = 525;
-/** The others are delisted: their marks stay as they are. */
+/** The number of listed markets. The other markets are delisted, so their marks do not change. */
 const LISTED = 326;
 const CHANGED_A_SECOND = 100;
 const SECOND_MS = 1_000;
-/** Of those who are subscribed to; how often the real one pushes them is not recorded. */
+/**
+ * The seconds between two pushes of the subscribed accounts. The interval of the real exchange is
+ * not recorded.
+ */
 const STATES_SECONDS = 3;
 const HOUR_MS = 3_600_000;
-/** From a request to its response, and to the first message of a connection. */
+/** The time from a request to its response, and from a connection to its first message. */
 const WAY_MS = 50;
 const SIZE_DECIMALS = 2;
 const PRICE_DECIMALS = 4;
 /** Marks have five digits. */
 const DIGITS_FROM = 10_000;
 const DIGITS_TO = 99_999;
-/** Half past, so that a full hour comes in the middle of an hour that is measured. */
+/**
+ * With a warm-up of ten minutes, the measured hour starts at half past, so that a full hour is in
+ * its middle.
+ */
 const START_TIME_MS = Date.UTC(2026, 0, 5, 11, 20);
 
 export interface RealRate {
   readonly accounts: number;
   readonly positions: number;
-  /** The markets of all positions. */
+  /** The number of markets in which there are positions. */
   readonly markets: number;
-  /** Of each account. */
+  /** The number of trades of each account. */
   readonly tradesPerHour: number;
 }
 
@@ -113,7 +120,7 @@ export class RealRateExchange {
     return { type: 'account', user, dex: '', rawUsd: '250000000.0', positions };
   }
 
-  /** What happens in a second, as one block. */
+  /** Applies the events of a second as one block, and pushes them. */
   #step(): void {
     const changed = this.#moveMarks();
     const trades = this.#trade();
@@ -158,7 +165,7 @@ export class RealRateExchange {
     });
   }
 
-  /** All positions pay at the full hour. */
+  /** Returns the funding events: all positions pay at the full hour. */
   #listFunding(): object[] {
     const time = START_TIME_MS + this.#clock.nowMs();
     if (time % HOUR_MS >= SECOND_MS) return [];
@@ -236,7 +243,7 @@ class RatePush implements FollowPush {
     }
   }
 
-  /** Whole states of those who are subscribed to. */
+  /** Pushes the complete states of the subscribed accounts. */
   tellAccounts(): void {
     for (const { type, ...fields } of this.#wanted.values()) {
       if (type !== 'clearinghouseState') continue;
@@ -251,7 +258,7 @@ class RatePush implements FollowPush {
   }
 }
 
-/** Three to five letters, as most have. */
+/** Returns a name of three to five letters, as most coins have. */
 function coinOf(index: number): string {
   const letters = index.toString(26).padStart(2, '0');
   const name = [...letters].map(
@@ -264,6 +271,6 @@ function userOf(index: number): string {
   return `0x${(index + 1).toString(16).padStart(40, 'a')}`;
 }
 
-/** The other side of all trades, whom nobody follows. */
+/** The counterparty of all trades, which nobody follows. */
 const OTHER = `0x${'f'.repeat(40)}`;
 const HASH = `0x${'0'.repeat(64)}`;

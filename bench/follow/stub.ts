@@ -1,4 +1,6 @@
-/** The stub exchange, a service that follows it, and what the exchange has counted. */
+/**
+ * Starts the stub exchange and a service that follows it, and reads the counters of the exchange.
+ */
 
 import path from 'node:path';
 import { Client } from '../../tools/harness/running.ts';
@@ -10,7 +12,7 @@ import { type RunningServer, startPerpinfo } from '../servers/servers.ts';
 
 export interface Stub {
   readonly stub: RunningStub;
-  /** Everyone with an account at the exchange. */
+  /** All users with an account at the exchange. */
   readonly users: readonly string[];
   /** The exchange's ledger. */
   readonly file: string;
@@ -28,7 +30,10 @@ export async function startStub(bench: Bench, choice: Partial<StubChoice>): Prom
   return { stub, users: new Truth(file).users, file };
 }
 
-/** `serve --follow` with further flags; its first process is the follower's. */
+/**
+ * Starts `serve --follow` with further flags. The first process of the service is the follower's
+ * process.
+ */
 export async function startFollowing(
   bench: Bench,
   { stub }: Stub,
@@ -41,7 +46,7 @@ export async function startFollowing(
   return { service, secret };
 }
 
-/** Has every account read once, so that the ledger holds it. */
+/** Asks for every account until it is answered, so that the ledger has all accounts. */
 export async function askForAll(
   { service, secret }: Following,
   users: readonly string[],
@@ -55,7 +60,7 @@ export async function askForAll(
   client.close();
 }
 
-/** Requests that the exchange has had. */
+/** Returns the number of requests that the exchange has received. */
 export async function countCalls(stub: RunningStub): Promise<number> {
   const { countByType } = (await stub.report()).weight;
   return Object.values(countByType).reduce((sum, count) => sum + count, 0);

@@ -1,19 +1,19 @@
-/** Processes that a benchmark starts for a part of its own code, and talks to in messages. */
+/** Starts processes for a part of a benchmark's code, and exchanges messages with them. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Starts a script; typed arrays in messages arrive as such. */
+/** Starts a script. Typed arrays in messages arrive as typed arrays. */
 export function forkScript(script: string, execArgv: readonly string[] = []): ChildProcess {
   return fork(script, ['child'], { serialization: 'advanced', execArgv: [...execArgv] });
 }
 
-/** Whether this process was started for the script by `forkScript`. */
+/** Returns true if this process was started for the script by `forkScript`. */
 export function isForked(script: string): boolean {
   return process.argv[1] === script && process.argv[2] === 'child';
 }
 
-/** The next message; rejects where the process ends instead. */
+/** Returns the next message of the process; rejects if the process ends first. */
 export async function receive<T>(child: ChildProcess): Promise<T> {
   const done = new AbortController();
   const { signal } = done;

@@ -1,16 +1,19 @@
-/** The frame of every benchmark: the machine, a folder, what is started and stopped, and the goals. */
+/**
+ * The frame of every benchmark. It prints the machine and the goals, creates a folder, and stops
+ * everything that the benchmark has started.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Goal, printGoals } from './report.ts';
 
-/** A folder, and what has to be stopped when the benchmark is over, also if the benchmark fails. */
+/** A folder, and the cleanups that run when the benchmark is over, even if it fails. */
 export class Bench {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'perpinfo-bench-'));
   readonly #cleanups: (() => unknown)[] = [];
 
-  /** What was started last is stopped first. */
+  /** Adds a cleanup. What was started last is stopped first. */
   after(clean: () => unknown): void {
     this.#cleanups.unshift(clean);
   }
@@ -40,7 +43,7 @@ export function announce(what: string): void {
   console.log(`\n${what} (load average ${loadavg()[0].toFixed(1)})\n`);
 }
 
-/** Says what the figures were measured on, runs the benchmark, and says which goals were met. */
+/** Prints the machine, runs the benchmark, and prints which goals were met. */
 export async function runBench(work: (bench: Bench) => Promise<readonly Goal[]>): Promise<void> {
   const startedMs = performance.now();
   const load = `load average ${loadavg()[0].toFixed(1)}`;

@@ -1,24 +1,33 @@
-/** The longest time for which our own code held the event loop, without garbage collection. */
+/**
+ * Measures the longest time for which our code blocks the event loop, without garbage collection.
+ */
 
 import { createHook } from 'node:async_hooks';
 import { PerformanceObserver, performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Shorter ones are not remembered. */
+/** Shorter slices are not stored. */
 const NOTED_MS = 1;
-/** What runs before the event loop goes on: it belongs to the slice of the callback that it follows. */
+/**
+ * Callbacks that run before the event loop continues. They belong to the slice of the callback
+ * before them.
+ */
 const CONTINUATIONS: ReadonlySet<string> = new Set(['PROMISE', 'TickObject', 'Microtask']);
 
 interface Slice {
   readonly startMs: number;
   readonly endMs: number;
-  /** Processor time, which is less than the time by the clock where others are busy on the machine. */
+  /**
+   * The processor time, which is less than the elapsed time if other programs are busy on the
+   * machine.
+   */
   readonly cpuMs: number;
 }
 
 /**
- * Each call from the event loop into JavaScript is a slice, with all ticks and microtasks that follow it.
- * Node tells of the end of a call before these run, so a slice lasts until the end of the last of them.
+ * Each call from the event loop into JavaScript is a slice, with all ticks and microtasks that
+ * follow it. Node reports the end of a call before these ticks and microtasks run, so a slice lasts
+ * until the end of the last of them.
  */
 export class LongestSlice {
   readonly #slices: Slice[] = [];
@@ -71,11 +80,13 @@ export class LongestSlice {
     this.#last = { startMs: this.#startMs, endMs, cpuMs: (user + system) / 1000 };
   }
 
-  /** In milliseconds; 0 if none was as long as one. */
+  /**
+   * Returns the longest slice in milliseconds; returns 0 if no slice was as long as a millisecond.
+   */
   async stop(): Promise<number> {
     this.#hook.disable();
     this.#beginSlice();
-    // Collections are reported a turn later.
+    // Garbage collections are reported one turn later.
     await nextTurn();
     await nextTurn();
     this.#observer.disconnect();
@@ -88,20 +99,27 @@ export class LongestSlice {
       return sum + Math.max(0, overlap);
     }, 0);
     const wallMs = endMs - startMs;
-    // A collection is timed by the clock, so it is a share of the slice, however busy the machine is.
+    // A collection is measured in elapsed time. The result leaves out its share of the slice's
+    // elapsed time, which does not depend on how busy the machine is.
     return Math.min(wallMs, cpuMs) * (1 - Math.min(1, collected / wallMs));
   }
 }
 
 const STEPS = 10;
 const STEP_MS = 3;
-/** What the engine and other programs may add to the steps, and what a collection may hide of them. */
+/**
+ * The time that the engine and other programs may add to the steps, and the share that a collection
+ * may hide.
+ */
 const ADDED_MS_MAX = 10;
 const HIDDEN_SHARE_MAX = 0.2;
 const LOOPS = 20_000;
 let sink = 1;
 
-/** Looks at the time seldom, since each look leaves garbage, whose collection is not counted. */
+/**
+ * Works for one step. It reads the time seldom, because each reading leaves garbage whose
+ * collection does not count.
+ */
 function work(): void {
   const before = process.cpuUsage();
   for (let ms = 0; ms < STEP_MS; ) {
@@ -111,7 +129,7 @@ function work(): void {
   }
 }
 
-/** The longest slice of so many steps, with the same pause between two of them. */
+/** Returns the longest slice of all steps, with this pause after each step. */
 async function measureSteps(slices: LongestSlice, pause: () => Promise<void>): Promise<number> {
   await nextTurn();
   slices.start();
@@ -129,7 +147,10 @@ function assertNear(what: string, ms: number, expectedMs: number): void {
   throw new Error(`${what}: got a slice of ${ms.toFixed(1)} ms, expected ${expectedMs}`);
 }
 
-/** Throws unless steps without a turn of the event loop between them are seen as one slice, and others are not. */
+/**
+ * Throws unless steps without a turn of the event loop between them count as one slice, and steps
+ * with a turn between them as separate slices.
+ */
 export async function checkLongestSlice(): Promise<void> {
   const slices = new LongestSlice();
   const whole = STEPS * STEP_MS;

@@ -1,10 +1,13 @@
-/** Timing on a noisy machine: the two sides of a comparison take turns, and ratios are medians. */
+/**
+ * Measures times on a noisy machine. The two sides of a comparison take turns, and the result is
+ * the median of the ratios.
+ */
 
 export interface Comparison {
-  /** Median seconds of one run of each side. */
+  /** The median of the seconds that one run takes, for each side. */
   readonly ours: number;
   readonly reference: number;
-  /** Ours over the reference, round by round. */
+  /** Our time divided by the reference's time, for each round. */
   readonly ratios: readonly number[];
 }
 
@@ -15,7 +18,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** What several rounds gave. */
+/** The spread of the results of several rounds. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -33,7 +36,7 @@ function secondsOf(run: () => void): number {
 }
 
 const ROUNDS = 9;
-/** In these the engine still optimises: they do not count. */
+/** The first rounds, which do not count because the engine still optimises the code. */
 const WARM_UP_ROUNDS = 4;
 
 export function compare(ours: () => void, reference: () => void): Comparison {

@@ -1,8 +1,10 @@
-/** How results are shown: tables, and goals that were met or missed. */
+/** Prints results: tables, and goals that were met or missed. */
 
 import { type Comparison, type Spread, spreadOf } from './measure.ts';
 
-/** A line of the table of goals; without a goal it is only stated. */
+/**
+ * A line of the table of goals. A figure without a goal is only stated; `isMet` is then undefined.
+ */
 export interface Goal {
   readonly figure: string;
   readonly measured: string;
@@ -10,7 +12,9 @@ export interface Goal {
   readonly isMet: boolean | undefined;
 }
 
-/** Ratios of rounds that took turns. */
+/**
+ * Returns the goal that the median of the ratios is at least the limit. Each round gives one ratio.
+ */
 export function atLeast(figure: string, limit: number, ratios: readonly number[]): Goal {
   const spread = spreadOf(ratios);
   const measured = formatSpread(spread, 2);
@@ -27,18 +31,18 @@ export function comparedAtMost(figure: string, limit: number, { ratios }: Compar
   return atMost(figure, limit, ratios);
 }
 
-/** A figure without a goal. */
+/** Returns a figure without a goal. */
 export function stated(figure: string, values: readonly number[], digits = 2): Goal {
   const measured = formatSpread(spreadOf(values), digits);
   return { figure, measured, goal: 'none', isMet: undefined };
 }
 
-/** The spread of one figure over all rounds. */
+/** Returns the spread of one figure over all rounds, as text. */
 export function spreadIn<T extends object>(rounds: readonly T[], figure: keyof T, digits: number) {
   return formatSpread(spreadOf(rounds.map((round) => Number(round[figure]))), digits);
 }
 
-/** A figure of one kind over the same figure of another kind, round by round. */
+/** Returns a figure divided by the same figure of the reference, for each round. */
 export function ratiosIn<T extends object>(
   rounds: readonly T[],
   reference: readonly T[],
@@ -61,7 +65,7 @@ export function printGoals(goals: readonly Goal[]): void {
   printTable(['figure', 'median [smallest to largest]', 'goal', ''], rows);
 }
 
-/** In Markdown, its columns aligned. */
+/** Prints a table in Markdown, with aligned columns. */
 export function printTable(titles: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = titles.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column].length)),

@@ -1,4 +1,4 @@
-/** The programs that a benchmark starts and that do not come with it. */
+/** Checks for the programs that a benchmark starts and that are not part of this project. */
 
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -9,7 +9,10 @@ function isInstalled(program: string): boolean {
   return spawnSync(program, ['-v'], { stdio: 'ignore' }).error === undefined;
 }
 
-/** Ends the process where one is missing. Debian keeps nginx where only an administrator's shell looks. */
+/**
+ * Ends the process if a program is missing. Debian installs nginx in a folder that is only in the
+ * PATH of an administrator.
+ */
 export function requireTools(...programs: string[]): void {
   process.env['PATH'] += `${path.delimiter}/usr/sbin`;
   const missing = programs.filter((program) => !isInstalled(program));

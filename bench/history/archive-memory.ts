@@ -1,6 +1,7 @@
 /**
- * The memory that an archiver takes to catch up, beside that of a replay of the same blocks without an
- * archive: short events that name each of many accounts, which take far more memory than bytes.
+ * Compares the memory of an archiver that catches up with the memory of a replay of the same blocks
+ * without an archive. The blocks have short events that name many accounts, because these events
+ * take far more memory than their bytes.
  */
 
 import { spawn } from 'node:child_process';
@@ -42,7 +43,7 @@ async function buildLedger(data: string, accounts: number): Promise<void> {
   await ledger.close();
 }
 
-/** The largest memory of its own that a command took. */
+/** Returns the largest anonymous memory that a command used, in megabytes. */
 async function measurePeak(...args: string[]): Promise<number> {
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: 'ignore' });
   let peak = 0;

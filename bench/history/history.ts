@@ -1,5 +1,5 @@
 /**
- * What the past costs, beside the present, LMDB and the ledger in the same run:
+ * Measures what the past costs, compared with the present, LMDB and the ledger in the same run:
  *
  *   npm run bench:history            12,000 blocks, 270,000 versions of accounts, two minutes
  *   npm run bench:history -- 45000   a million versions, ten minutes
@@ -83,7 +83,10 @@ async function archive(data: string, storage: Storage): Promise<number> {
 
 const ROUNDS = 3;
 
-/** Both in turns; the first time, while code is still being compiled, does not count. */
+/**
+ * Measures an archiver and a replay in turns. The first turn does not count, because the engine
+ * still compiles the code.
+ */
 async function benchArchiver(data: string, storage: Storage) {
   const rates: number[] = [];
   let { replica } = await replay(storage);
@@ -109,7 +112,10 @@ function finish(steps: ArchiveSteps): string {
   }
 }
 
-/** Random accounts at random heights, beside the same accounts now; both from the text of the question. */
+/**
+ * Compares answers about random accounts at random heights with answers about the same accounts
+ * now. Both include reading the question.
+ */
 function benchAnswers(opened: Archive, { state }: Replica): Goal {
   const history = new ArchivedHistory(opened);
   const random = new Random('answers');
@@ -134,7 +140,7 @@ function benchAnswers(opened: Archive, { state }: Replica): Goal {
   return comparedAtMost('compute an answer of the past / of the present', 5, result);
 }
 
-/** Series of 365 points, beside as many random values of a kilobyte from LMDB. */
+/** Compares series of 365 points with reading as many random values of a kilobyte from LMDB. */
 function benchSeries(opened: Archive, { state }: Replica, folder: string): Goal {
   const history = new ArchivedHistory(opened);
   const { firstTime, lastTime } = history.range();
@@ -156,7 +162,7 @@ function benchSeries(opened: Archive, { state }: Replica, folder: string): Goal 
       points = 0;
       for (const question of questions) {
         if (!('answer' in question)) throw new Error('the question is refused');
-        // Between two rows is a "],[", which nothing else holds.
+        // The text "],[" is only between two rows, so this counts the points.
         points += finish((question as ArchiveQuestion).answer(history)).split('],[').length;
       }
     },

@@ -1,4 +1,7 @@
-/** What a hostile key sends: the questions, bodies and frames that cost the most for what they are charged. */
+/**
+ * The requests of a hostile key: the questions, bodies and frames that cost the most compared with
+ * their charge.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { formatQuestion, formatRequest } from '../../tools/harness/service.ts';
@@ -10,10 +13,10 @@ import { type WeightsData, WHALES } from '../weights/data.ts';
 const BODY_BYTES_MAX = 65_536;
 const BATCH_USERS = 1000;
 const COMMAS = 15_000;
-/** Long enough that a key always asks for accounts that were not read before. */
+/** Enough accounts that a key always asks for accounts that were not read before. */
 const UNKNOWN_ACCOUNTS = 20_000;
 const ABANDON_MS = 5;
-/** Frames of a flood that a connection sends without waiting for answers. */
+/** The number of frames that a connection of a flood sends without waiting for answers. */
 const FRAMES_AHEAD = 32;
 
 type Ask = (body: unknown) => Uint8Array;
@@ -30,7 +33,10 @@ export function newUsers(): string[] {
   return Array.from({ length: UNKNOWN_ACCOUNTS }, () => `0x${randomBytes(20).toString('hex')}`);
 }
 
-/** Questions about the past of accounts with 15,000 fills, and about a thousand whales in one call. */
+/**
+ * Returns questions about the past of accounts with 15,000 fills, and about a thousand whales in
+ * one call.
+ */
 export function historyOfWhales(key: string, data: WeightsData): Group[] {
   const ask = asking(key);
   const span = Math.ceil((data.lastTime - data.firstTime) / 4000);
@@ -57,7 +63,10 @@ export function historyOfWhales(key: string, data: WeightsData): Group[] {
   ];
 }
 
-/** What is refused, or answered, for little: bodies, heads and connections. */
+/**
+ * Returns requests that the service refuses or answers for a small charge: bodies, heads and
+ * connections.
+ */
 export function costlyRequests(key: string): Group[] {
   const body = (text: string) => formatQuestion(key, { body: text });
   const arrays = `[${'[],'.repeat(BODY_BYTES_MAX / 3 - 2)}[]]`;
@@ -78,7 +87,7 @@ export function costlyRequests(key: string): Group[] {
   ];
 }
 
-/** Frames of push, many at a time. */
+/** Returns floods of push frames. */
 export function pushFloods(secret: string): PushGroup[] {
   return Object.entries(listPushFloods()).map(([name, frame]) => ({
     name: `push: ${name}`,

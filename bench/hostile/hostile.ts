@@ -1,14 +1,16 @@
 /**
- * What is left for a well-behaved key while another one does the worst that its budget allows:
+ * Measures what is left for a well-behaved key while another key does the worst that its budget
+ * allows:
  *
  *   npm run bench:hostile                  ten minutes of attack, and three without
- *   npm run bench:hostile -- --quick       half a minute: to see that it works
+ *   npm run bench:hostile -- --quick       a trial run of half a minute
  *
- * One part asks a service with an archive, for the past of accounts with 15,000 fills, and gives up
- * before the answers come; blocks come in meanwhile. The other asks a follower of the stub exchange, for
- * accounts that nobody has asked for before and for answers of 8 MB. In both, bodies and heads that are
- * costly to read, floods of push and new connections come all the time, also when the budget is spent.
- * Services, exchange and clients share the machine's cores.
+ * In one part the hostile key asks a service with an archive for the past of accounts with 15,000
+ * fills, and may give up before the answers arrive. Blocks are appended meanwhile. In the other
+ * part it asks a follower of the stub exchange for accounts that nobody has asked for before, and
+ * for answers of 8 MB. In both parts it sends bodies and heads that are costly to read, floods of
+ * push frames and new connections all the time, even while its budget is spent. Services, exchange
+ * and clients share the machine's cores.
  */
 
 import path from 'node:path';
@@ -32,10 +34,13 @@ import {
   pushFloods,
 } from './attacks.ts';
 
-/** Fifty times what the public server grants an address. */
+/** Fifty times the budget that the public server grants an address. */
 const HOSTILE_BUDGET = { weight: 60_000, periodMs: 60_000 };
 const KNOWN_ACCOUNTS = 40;
-/** Of the well-behaved key: a budget of reads that is never short without the other. */
+/**
+ * The pause between two questions of the well-behaved key about new accounts. Without the hostile
+ * key, the follower's budget is enough for these questions.
+ */
 const UNKNOWN_PAUSE_MS = 2000;
 const THROUGHPUT_MIN = 0.5;
 const P99_TIMES_MAX = 3;
@@ -49,7 +54,7 @@ interface Scale {
 const FULL: Scale = { aloneSeconds: 90, besideSeconds: 300 };
 const QUICK: Scale = { aloneSeconds: 5, besideSeconds: 10 };
 
-/** A service, and what the two keys ask it. */
+/** A service, and the requests of the two keys. */
 interface Part {
   readonly name: string;
   readonly port: number;
@@ -58,7 +63,7 @@ interface Part {
   readonly floods: readonly PushGroup[];
 }
 
-/** Its data is in the folder. */
+/** Starts a service with an archive. Its data is in the folder of the benchmark. */
 async function openPast(bench: Bench): Promise<Part> {
   const { folder } = bench;
   const data = await buildWeightsData(folder);
@@ -124,7 +129,10 @@ function describeStatuses({ statuses, abandoned }: GroupRun): string {
   return [...counts, ...(abandoned > 0 ? [`given up: ${abandoned}`] : [])].join(', ');
 }
 
-/** What is left of the follow budget, in percent, second by second; empty without a follower. */
+/**
+ * Returns the rest of the follow budget in per cent, about once a second; returns an empty list
+ * without a follower.
+ */
 async function watchBudget(port: number, seconds: number): Promise<number[]> {
   const left: number[] = [];
   const endMs = performance.now() + seconds * 1000;
@@ -198,7 +206,7 @@ function printRuns(
   );
 }
 
-/** Absolute figures, and the ratios that have goals. */
+/** Returns the absolute figures, and the ratios that have goals. */
 function judge(
   { name, good }: Part,
   alone: readonly GroupRun[],

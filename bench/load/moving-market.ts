@@ -1,7 +1,7 @@
 /**
- * Blocks that continue a ledger, in which every mark moves. The simulator's own blocks name all marks
- * as well, but over a tenth of a second a fifth of them round to the price they had: answers that do
- * not change would make a cache look better than it is.
+ * Creates blocks that continue a ledger, in which every mark moves. The simulator's blocks also
+ * name all marks, but in a tenth of a second, a fifth of the marks round to the price that they
+ * had. Answers that do not change would make a cache look better than it is.
  */
 
 import { USD_DECIMALS } from '../../src/events/fields.ts';
@@ -19,13 +19,13 @@ import {
 } from '../../src/state/tables/columns.ts';
 
 const SIGNIFICANT_FIGURES = 5;
-/** How many steps of its price a mark may be away from where it began. */
+/** The maximum distance of a mark from its first price, in steps of the price. */
 const STEPS_AWAY_MAX = 50;
 const SIZE_UNITS_MAX = 9;
 const FEE_MICROS_MAX = 1000;
 const NEXT_POSITION_CHANCE = 0.6;
 
-/** What a mark moves around, and how far it is from there, in steps. */
+/** The price around which a mark moves, and the present distance of the mark from it, in steps. */
 interface Walk {
   readonly coin: string;
   readonly priceDecimals: number;
@@ -40,7 +40,7 @@ export class MovingMarket {
   readonly #random: Random;
   readonly #walks: readonly Walk[];
 
-  /** The state is only read; whoever takes the lines applies them to it. */
+  /** The market only reads the state. The caller applies the lines to the state. */
   constructor(state: StateView, seed: string) {
     this.#state = state;
     this.#random = new Random(seed);
@@ -49,7 +49,7 @@ export class MovingMarket {
     );
   }
 
-  /** The next block: all marks, then fills of random users in coins that they hold. */
+  /** Returns the next block: all marks, then fills of random users in coins of their positions. */
   nextLine(eventCount: number): string {
     const events = [this.#moveMarks()];
     while (events.length < eventCount) events.push(this.#fill());
@@ -86,7 +86,7 @@ export class MovingMarket {
     });
   }
 
-  /** A random user and the market of one of the user's positions. */
+  /** Returns a random user, and the market of one of the user's positions. */
   #drawHolder(): { user: string; marketIndex: number } {
     const { addresses, accounts, positions } = this.#state;
     for (;;) {

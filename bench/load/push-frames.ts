@@ -6,7 +6,7 @@ export function formatPost(payload: object): string {
   return JSON.stringify({ method: 'post', id: 1, request: { type: 'info', payload } });
 }
 
-/** What costs little to send, by what it is; each is answered by one frame. */
+/** Returns frames that cost little to send, by name. The service answers each with one frame. */
 export function listPushFloods(): Record<string, string> {
   const subscription = { type: 'trades', coin: 'BTC' };
   return {

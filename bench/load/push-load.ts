@@ -1,6 +1,6 @@
 /**
- * Frames to push, from a process of its own: each connection sends the next frame after the answers to the
- * last one, as `request-load.ts` does with requests.
+ * Sends frames on push connections, from a separate process. Each connection sends the next frame
+ * after the answers to the last one, as `request-load.ts` does with requests.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -11,12 +11,12 @@ import type { GroupRun } from './request-load.ts';
 const SCRIPT = import.meta.filename;
 const CONNECTIONS = 8;
 const ERROR_FRAME = '{"channel":"error"';
-/** After a connection was refused or closed. */
+/** The pause after a connection was refused or closed. */
 const RECONNECT_MS = 10;
 
 export interface PushStep {
   readonly frame: string;
-  /** How many frames the server sends for it. */
+  /** The number of frames that the server sends as an answer. */
   readonly answers: number;
 }
 
@@ -25,9 +25,9 @@ export interface PushGroup {
   readonly name: string;
   readonly secret: string;
   readonly steps: readonly PushStep[];
-  /** 8 by default. */
+  /** The number of connections; 8 by default. */
   readonly connections?: number;
-  /** Frames in flight of each connection; one by default. */
+  /** The number of frames in flight on each connection; one by default. */
   readonly ahead?: number;
 }
 
@@ -53,7 +53,7 @@ export class PushLoad {
   }
 }
 
-/** What all connections of a run count. */
+/** The counters of all connections of a run. */
 class Tally {
   readonly statuses = { frame: 0, error: 0, closed: 0 };
   readonly latencies: number[] = [];
@@ -66,7 +66,7 @@ class Tally {
   }
 }
 
-/** Sends until the end, in one connection after the other. */
+/** Sends until the end of the run, on one connection after the other. */
 async function runConnection(task: GroupTask, tally: Tally, endMs: number): Promise<void> {
   while (performance.now() < endMs) {
     await runSocket(task, tally, endMs);

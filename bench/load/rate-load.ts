@@ -1,10 +1,11 @@
 /**
- * Load at a rate that is kept, from a process of its own. Request i is due at start + i / rate, and
- * its latency is counted from then, whether or not it could be sent: a server that falls behind makes
- * later requests wait, and that is what their users would see. (wrk asks again only when it was
- * answered, so a server that stops for a second delays 64 requests, not a second's worth of them.)
+ * Sends load at a constant rate, from a separate process. Request i is due at start + i / rate. Its
+ * latency is counted from this time, even if it could not be sent then. A server that falls behind
+ * makes later requests wait, and its users would notice this. (wrk sends a request only after an
+ * answer, so a server that stops for a second delays 64 requests, not all requests of a second.)
  *
- * A connection has one request in flight. What is due while none is free waits, and is sent in order.
+ * A connection has one request in flight. A request that is due while no connection is free waits,
+ * and is sent in order.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -19,16 +20,22 @@ const SCRIPT = fileURLToPath(import.meta.url);
 const HOST = '127.0.0.1';
 const CONNECTIONS = 64;
 const READ_BYTES = 1 << 16;
-/** Far more than a request leaves behind between two collections of its garbage; none of it lives. */
+/**
+ * A large space for new objects, so that garbage collections are rare. No object of a request
+ * survives them.
+ */
 const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 const PAUSE_MS = 0.05;
-/** Answers that take longer than this are looked for after pauses: what these add does not matter. */
+/**
+ * If an answer takes longer than this, the load checks for it only after pauses. The time that the
+ * pauses add then does not matter.
+ */
 const SOON_MS = 0.1;
-/** Linux ends a pause later than asked, by up to 50 µs unless it is told otherwise. */
+/** Linux ends a pause up to 50 µs late, unless the process sets another limit. */
 const SLACK_FILE = '/proc/self/timerslack_ns';
 const SLACK_NS = 1000;
-/** A pause may be longer by so much, with that slack. */
+/** The time by which a pause may be too long with that limit. */
 const OVERSLEEP_MS = 0.03;
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
@@ -36,21 +43,24 @@ export interface RateTask {
   readonly port: number;
   readonly requestPath: string;
   readonly requestsPerSecond: number;
-  /** These come first, at the same rate, and are not counted. */
+  /** The seconds before the measurement, at the same rate, which do not count. */
   readonly warmUpSeconds: number;
   readonly seconds: number;
 }
 
-/** What became of each request, in the order in which they were due. */
+/** The results of the requests, in the order in which they were due. */
 export interface RateRun {
-  /** When the first one that counts was due, by the steady clock; the others follow at the rate. */
+  /**
+   * The time at which the first counted request was due, by the steady clock. The other requests
+   * follow at the rate.
+   */
   readonly startMs: number;
   readonly requestsPerSecond: number;
-  /** From when it was due to the last byte of its answer. */
+  /** The times from when a request was due to the last byte of its answer. */
   readonly latenciesMs: Float64Array;
-  /** The part of it that went by before it was sent. */
+  /** The part of each latency that passed before the request was sent. */
   readonly waitsMs: Float64Array;
-  /** What the answer's Ledger-Height says; 0 where it has none. */
+  /** The Ledger-Height of each answer; 0 if the answer has none. */
   readonly heights: Float64Array;
 }
 
@@ -70,7 +80,10 @@ export class RateLoad {
   }
 }
 
-/** Asks with random ones of the bodies; they are kept in a file of the folder. */
+/**
+ * Starts a load that sends random bodies of this list. The bodies are written to a file in the
+ * folder.
+ */
 export async function startRateLoad(folder: string, bodies: readonly string[]): Promise<RateLoad> {
   const bodiesFile = path.join(folder, 'rate-bodies.txt');
   writeFileSync(bodiesFile, bodies.join('\n'));
@@ -85,7 +98,9 @@ const LENGTH_NAMES = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncont
 const HEIGHT_NAMES = [Buffer.from('\r\nLedger-Height: '), Buffer.from('\r\nledger-height: ')];
 const DIGIT_ZERO = 48;
 
-/** The whole number that follows one of the names; -1 where there is none before `end`. */
+/**
+ * Returns the whole number that follows one of the names; returns -1 if there is none before `end`.
+ */
 function readHeader(bytes: Buffer, names: readonly Buffer[], end: number): number {
   for (const name of names) {
     const at = bytes.indexOf(name);
@@ -101,16 +116,16 @@ function readHeader(bytes: Buffer, names: readonly Buffer[], end: number): numbe
   return -1;
 }
 
-/** One connection: sends a request, and tells when its answer is whole. */
+/** A connection that sends a request, and reports when its answer is complete. */
 class Connection {
   /** The request in flight. */
   request = 0;
   height = 0;
   readonly #socket: Socket;
   readonly #answered: (connection: Connection) => void;
-  /** Bytes of the answer's body that are still to come. */
+  /** The number of bytes of the answer's body that have not arrived yet. */
   #missing = 0;
-  /** The beginning of an answer whose headers came in parts. */
+  /** The start of an answer whose headers are not complete yet. */
   #held: Buffer | undefined;
 
   constructor(socket: Socket, answered: (connection: Connection) => void) {
@@ -127,7 +142,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  /** The buffer is used again for the next bytes. */
+  /** Processes bytes of an answer. The buffer is used again for the next bytes. */
   take(count: number, buffer: Buffer): void {
     if (this.#missing > 0) this.#missing -= count;
     else if (this.#held === undefined) this.#begin(count, buffer);
@@ -176,7 +191,9 @@ function openConnection(
   });
 }
 
-/** The requests of a run, sent as they become due. Everything is allocated before the first one. */
+/**
+ * Sends the requests of a run when they are due. All memory is allocated before the first request.
+ */
 class Schedule {
   readonly #requests: readonly Buffer[];
   readonly #count: number;
@@ -184,13 +201,16 @@ class Schedule {
   readonly #latenciesMs: Float64Array;
   readonly #waitsMs: Float64Array;
   readonly #heights: Float64Array;
-  /** A ring of those without a request in flight: the one that has been free for longest is next. */
+  /**
+   * A ring of the connections without a request in flight. The next connection is the one that has
+   * been free for the longest time.
+   */
   readonly #free: Connection[] = [];
   #freeFrom = 0;
   #freeCount = 0;
   #startMs = 0;
   #next = 0;
-  /** When the last request was sent, or answered. */
+  /** The time at which the last request was sent or answered. */
   #activeMs = 0;
   #answeredCount = 0;
   #random = 1;
@@ -225,7 +245,7 @@ class Schedule {
     });
   }
 
-  /** All but the first `skipped`. */
+  /** Returns the results of all requests but the first `skipped`. */
   results(skipped: number): Omit<RateRun, 'requestsPerSecond'> {
     return {
       startMs: this.#startMs + skipped * this.#intervalMs,
@@ -235,7 +255,10 @@ class Schedule {
     };
   }
 
-  /** Looks at the clock in every turn of the loop: a timer would be late by up to a millisecond. */
+  /**
+   * Checks the clock in every turn of the event loop, because a timer would be late by up to a
+   * millisecond.
+   */
   readonly #turn = (): void => {
     const nowMs = steadyMs();
     this.#sendDue(nowMs);
@@ -248,9 +271,10 @@ class Schedule {
   };
 
   /**
-   * Leaves the core to others where looking again would be of little use: until the next request is due,
-   * unless an answer may come soon. Otherwise the load would take a core for itself, and who shares the
-   * other one would seem slower than it is.
+   * Leaves the core to other programs while another check would be of little use. The pause lasts
+   * until the next request is due, but is short while answers are missing. There is no pause if an
+   * answer may arrive soon. Without pauses the load would use a whole core, and a server that
+   * shares the other core would seem slower than it is.
    */
   #pause(nowMs: number): void {
     const isAnswerSoon = this.#freeCount < CONNECTIONS && nowMs - this.#activeMs < SOON_MS;
@@ -260,7 +284,10 @@ class Schedule {
     if (pauseMs > 0) Atomics.wait(NEVER_WOKEN, 0, 0, pauseMs);
   }
 
-  /** Infinity if none is left, or no connection is free. */
+  /**
+   * Returns the time until the next request is due; returns infinity if no request is left, or no
+   * connection is free.
+   */
   #msUntilDue(nowMs: number): number {
     if (this.#freeCount === 0 || this.#next === this.#count) return Number.POSITIVE_INFINITY;
     return this.#startMs + this.#next * this.#intervalMs - nowMs;

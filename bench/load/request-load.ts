@@ -1,7 +1,8 @@
 /**
- * As many requests as connections bring, from a process of its own: each connection has one request in
- * flight, and sends the next one after the answer. Unlike wrk it can send headers and body apart, give up
- * before an answer comes, and connect again where the server has closed a connection.
+ * Sends as many requests as its connections allow, from a separate process. Each connection has one
+ * request in flight, and sends the next one after the answer. Unlike wrk, this load can write
+ * headers and body separately, give up before an answer arrives, and connect again after the server
+ * has closed a connection.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -11,39 +12,43 @@ import { ask, forkScript, isForked, stopChild } from '../frame/child.ts';
 const SCRIPT = import.meta.filename;
 const HOST = '127.0.0.1';
 const CONNECTIONS = 64;
-/** Far more than a request leaves behind between two collections of its garbage. */
+/** A large space for new objects, so that garbage collections are rare. */
 const NODE_FLAGS = ['--max-semi-space-size=32'];
-/** Connections that ask in turn start so many requests apart. */
+/** The distance between the first requests of two connections that ask in turn. */
 const APART = 7;
-/** An answer that comes this long after the end is not awaited. */
+/** The time for which connections wait for answers after the end of a run. */
 const GRACE_MS = 500;
 
-/** A request, in one write or in two. */
+/** A request, which is sent in one write or in two. */
 export interface Sent {
   readonly head: string;
   readonly body: string;
 }
 
 /**
- * How a body is written: together with its headers; in a write of its own straight after them, as
- * Python's HTTP libraries do; or a turn later, so that the server always reads the headers alone.
+ * Says how a body is written. `whole`: together with its headers. `apart`: in a separate write
+ * straight after them, as Python's HTTP libraries do. `late`: a turn later, so that the server
+ * always reads the headers alone.
  */
 export type BodyWrite = 'whole' | 'apart' | 'late';
 
-/** Connections that ask the same kind of thing. */
+/** Connections that send the same kind of requests. */
 export interface Group {
   readonly name: string;
   readonly requests: readonly (Sent | Uint8Array)[];
   readonly body?: BodyWrite;
-  /** 64 by default. */
+  /** The number of connections; 64 by default. */
   readonly connections?: number;
-  /** One after the other (the default), at random, or the same request again and again. */
+  /**
+   * The order of the requests: one after the other (the default), at random, or the same request
+   * again and again.
+   */
   readonly order?: 'turn' | 'random' | 'polling';
-  /** Any other status fails the run. */
+  /** The expected status. Any other status fails the run. */
   readonly status?: number;
-  /** The connection is closed so long after the request, whether there was an answer or not. */
+  /** The connection is closed this long after the request if the answer is not complete by then. */
   readonly abandonMs?: number;
-  /** Pause after each answer. */
+  /** The pause after each answer. */
   readonly pauseMs?: number;
 }
 
@@ -53,9 +58,9 @@ export interface GroupRun {
   readonly seconds: number;
   readonly statuses: Readonly<Record<string, number>>;
   readonly abandoned: number;
-  /** Bytes of the first answer. */
+  /** The number of bytes of the first answer, including its head. */
   readonly bytes: number;
-  /** Milliseconds until each answer with status 200, ascending. */
+  /** The latencies of the answers with status 200 in milliseconds, ascending. */
   readonly latencies: Float64Array;
 }
 
@@ -78,10 +83,10 @@ export class RequestLoad {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** Read into by all connections: each response is used before the next one is read. */
+/** The buffer into which all connections read: each read is processed before the next one. */
 const readBuffer = Buffer.allocUnsafeSlow(1 << 16);
 
-/** A request as bytes; what is sent at once has no body of its own. */
+/** A request as bytes. The body is empty if the request is sent in one write. */
 interface Laid {
   readonly head: Uint8Array;
   readonly body: Buffer;
@@ -94,7 +99,7 @@ function layOut(request: Sent | Uint8Array, write: BodyWrite): Laid {
   return { head: Buffer.from(head), body: Buffer.from(body) };
 }
 
-/** One connection after the other, each with one request in flight. */
+/** Asks on one connection after the other, each with one request in flight. */
 class Asker {
   readonly #port: number;
   readonly #group: Group;
@@ -107,7 +112,7 @@ class Asker {
   bytes = 0;
   #next: number;
   #random: number;
-  /** The beginning of a response whose headers came in several reads. */
+  /** The start of a response whose headers are not complete yet. */
   #partial: Buffer = Buffer.alloc(0);
   #missing = 0;
   #length = 0;
@@ -196,7 +201,7 @@ class Asker {
     else this.#send(socket);
   }
 
-  /** Reads the head of a response; false as long as the head is not whole. */
+  /** Reads the head of a response; returns false while the head is not complete. */
   #begin(read: Buffer): boolean {
     const bytes = this.#partial.length === 0 ? read : Buffer.concat([this.#partial, read]);
     const end = bytes.indexOf(HEAD_END);

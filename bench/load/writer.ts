@@ -1,6 +1,7 @@
 /**
- * Whoever appends while the service is measured, in a process of its own as an operator has it: ten
- * blocks a second in which all marks move, and on demand what may disturb those who read.
+ * Appends blocks while the service is measured, in a separate process, as an operator does. It
+ * appends ten blocks a second in which all marks move, and on demand does work that may disturb
+ * readers.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -19,17 +20,20 @@ import { MovingMarket } from './moving-market.ts';
 const SCRIPT = fileURLToPath(import.meta.url);
 const INTERVAL_MS = 100;
 export const BLOCKS_PER_SECOND = 1000 / INTERVAL_MS;
-/** What the simulator's blocks have on average. */
+/** The average number of events in a block of the simulator. */
 const ORDINARY_EVENTS = 20;
 const LARGE_EVENTS = 5000;
 const LARGE_EVERY = 10;
 const SNAPSHOT_EVERY = 20;
 const SNAPSHOTS_KEPT = 2;
 
-/** ordinary: blocks alone; snapshots: one of every 20th height; large: every 10th block is. */
+/**
+ * `ordinary`: only blocks. `snapshots`: a snapshot at every 20th height, too. `large`: every 10th
+ * block is large.
+ */
 export type Pace = 'ordinary' | 'snapshots' | 'large';
 
-/** Something that may have disturbed readers, by the steady clock. */
+/** An action that may have disturbed readers, with its times by the steady clock. */
 export interface Disturbance {
   readonly height: number;
   readonly startMs: number;
@@ -43,7 +47,7 @@ export class RunningWriter {
     this.#process = writer;
   }
 
-  /** Goes over to another pace, and tells what the last one has disturbed. */
+  /** Changes the pace, and returns the disturbances of the last pace. */
   setPace(pace: Pace): Promise<Disturbance[]> {
     return ask(this.#process, { pace });
   }
@@ -53,7 +57,7 @@ export class RunningWriter {
   }
 }
 
-/** Continues the ledger in the folder; resolves once it appends. */
+/** Starts a writer that continues the ledger in the folder; resolves when the writer appends. */
 export async function startWriter(
   directory: string,
   eventsPerBlock = ORDINARY_EVENTS,
@@ -96,7 +100,7 @@ class Feed {
     const isLarge = this.pace === 'large' && next % LARGE_EVERY === 0;
     const line = this.#market.nextLine(isLarge ? LARGE_EVENTS : this.#eventsPerBlock);
     this.#committer.add(this.#replica.extend(Buffer.from(line)));
-    // From here on a reader may see the block: a commit is visible before it is durable.
+    // From now on a reader may see the block, because a commit is visible before it is durable.
     await this.#note(isLarge, () => this.#committer.flush());
     const isKept = this.pace === 'snapshots' && next % SNAPSHOT_EVERY === 0;
     await this.#note(isKept, () => (isKept ? this.#saveSnapshot() : Promise.resolve()));
@@ -122,7 +126,9 @@ async function openFeed({ directory, eventsPerBlock }: Beginning) {
   return { ledger, feed: new Feed(ledger, replica, snapshots, eventsPerBlock) };
 }
 
-/** A block at every beat; a beat that comes while the last block is still written is left out. */
+/**
+ * Writes a block at each interval. A block is left out if the last block is still being written.
+ */
 async function writeUntil(feed: Feed, signal: AbortSignal): Promise<void> {
   let dueMs = performance.now();
   while (!signal.aborted) {

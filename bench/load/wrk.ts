@@ -1,4 +1,7 @@
-/** Load from wrk: one thread, kept-alive connections, a random one of the bodies in every request. */
+/**
+ * Creates load with wrk: one thread, keep-alive connections, and a random body of a list in each
+ * request.
+ */
 
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -7,27 +10,30 @@ import { promisify } from 'node:util';
 import { cpuSecondsOfEnded } from '../frame/process-usage.ts';
 
 const CONNECTIONS = 64;
-/** An answer later than this counts as failed. */
+/** A request without an answer after this time counts as failed. */
 const TIMEOUT_SECONDS = 30;
 
-/** What one stretch of load came to. */
+/** The result of one run of load. */
 export interface Load {
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** Processor time of wrk itself while it asked. */
+  /** The processor time of wrk itself while it sent requests. */
   readonly cpuSeconds: number;
 }
 
-/** What the script reports when it is over. */
+/** The report that the script prints at the end. */
 interface Report {
   readonly requests: number;
   readonly microseconds: number;
   readonly failures: number;
-  /** Processor time that went by before the first request. */
+  /** The processor time before the first request, in seconds. */
   readonly preparation: number;
 }
 
-/** All requests are laid out before the first one is sent, so that wrk has little to do in between. */
+/**
+ * The script formats all requests before the first one is sent, so that wrk has little to do during
+ * the load.
+ */
 const SCRIPT = `
 local requests = {}
 local askers = {}
@@ -60,7 +66,7 @@ end
 `;
 
 export interface WrkOptions {
-  /** Where the script and the bodies are kept, under the name. */
+  /** The folder in which the script and the bodies are stored, under the name. */
   readonly folder: string;
   readonly name: string;
   readonly bodies: readonly string[];
@@ -83,7 +89,10 @@ export class Wrk {
     writeFileSync(this.#bodies, `${bodies.join('\n')}\n`);
   }
 
-  /** Loads a port of this machine. No other process of ours may end meanwhile. */
+  /**
+   * Sends load to a port of this machine. No other child process may end meanwhile, because its
+   * processor time would be counted, too.
+   */
   async load(port: number, seconds: number): Promise<Load> {
     const cpuBefore = cpuSecondsOfEnded();
     const { requests, microseconds, preparation } = await this.#run(port, seconds);
@@ -91,7 +100,10 @@ export class Wrk {
     return { requests, requestsPerSecond: (requests / microseconds) * 1e6, cpuSeconds };
   }
 
-  /** Loads several ports at once, each from a wrk of its own, and returns the requests/s of all. */
+  /**
+   * Sends load to several ports at once, each from a separate wrk, and returns the total of
+   * requests/s.
+   */
   async measureTogether(ports: readonly number[], seconds: number): Promise<number> {
     const loads = ports.map(async (port) => {
       const { requests, microseconds } = await this.#run(port, seconds);
@@ -109,7 +121,7 @@ export class Wrk {
   }
 }
 
-/** An answer that is not a 2xx fails the run. */
+/** Returns the report; throws if a request failed, for example because an answer was not a 2xx. */
 function parseReport(output: string): Report {
   const report: Report = JSON.parse(output.trim().split('\n').at(-1) ?? '');
   if (report.failures > 0) throw new Error(`${report.failures} requests failed:\n${output}`);

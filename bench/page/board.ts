@@ -1,10 +1,11 @@
 /**
- * What a board of 500 live accounts costs the browser, beside a board without any: frames that come late,
- * how busy the page is, and its longest task. A task that takes less processor time than a frame lasts
- * makes no frame late by itself; on a busy machine, frames are late for want of a processor.
+ * Measures what a board of 500 live accounts costs the browser, compared with an empty board: late
+ * frames, how busy the page is, and its longest task. A task that takes less processor time than a
+ * frame lasts makes no frame late by itself. On a busy machine, frames are late because no
+ * processor is free.
  *
  *   npm run bench:board              the rounds of the two take turns
- *   npm run bench:board -- --quick   fewer and shorter
+ *   npm run bench:board -- --quick   fewer and shorter rounds
  */
 
 import { once } from 'node:events';
@@ -31,14 +32,14 @@ interface Round {
   readonly frames: number;
   readonly dropped: number;
   readonly longestMs: number;
-  /** Processor time of the longest task of the page's main thread. */
+  /** The processor time of the longest task of the page's main thread, in milliseconds. */
   readonly taskMs: number;
-  /** Processor time of the page's main thread, in per cent. */
+  /** The processor time of the page's main thread, in per cent of the time. */
   readonly busy: number;
   readonly rowsPerSecond: number;
 }
 
-/** A page with the board of these users, in a context of its own. */
+/** Opens a page with the board of these users, in a separate browser context. */
 async function openBoard(browser: Browser, url: string, users: readonly string[]): Promise<Page> {
   const page = await (await browser.newContext({ viewport: VIEWPORT })).newPage();
   await page.goto(url);
@@ -51,7 +52,7 @@ async function openBoard(browser: Browser, url: string, users: readonly string[]
   return page;
 }
 
-/** Frames by their timestamps, and the rows that have changed meanwhile. */
+/** Returns the timestamps of the frames, and the number of rows that have changed meanwhile. */
 function countFrames(page: Page, ms: number) {
   return page.evaluate(async (measuredMs) => {
     let changes = 0;
@@ -76,7 +77,7 @@ function countFrames(page: Page, ms: number) {
   }, ms);
 }
 
-/** Seconds of processor time that the page's main thread has taken. */
+/** Returns the processor time of the page's main thread so far, in seconds. */
 async function readBusySeconds(session: CDPSession): Promise<number> {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
@@ -86,12 +87,12 @@ interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** Microseconds of processor time. */
+  /** The processor time in microseconds. */
   readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }
 
-/** Of the main threads of pages. */
+/** Returns the processor time of the longest task of the pages' main threads, in milliseconds. */
 function findLongestTaskMs(trace: Buffer): number {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
   const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
@@ -106,7 +107,10 @@ function findLongestTaskMs(trace: Buffer): number {
   return Math.max(0, ...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
 }
 
-/** Apart from the frames: to trace takes time too. */
+/**
+ * Returns the longest task. It is traced after the frames were counted, because a trace takes time,
+ * too.
+ */
 async function traceLongestTaskMs(page: Page): Promise<number> {
   const browser = page.context().browser();
   await browser?.startTracing(page, { categories: ['toplevel'] });
@@ -115,7 +119,7 @@ async function traceLongestTaskMs(page: Page): Promise<number> {
   return trace === undefined ? 0 : findLongestTaskMs(trace);
 }
 
-/** At 60 frames a second. */
+/** The time of a frame at 60 frames a second. */
 const FRAME_MS = 1000 / 60;
 
 async function measure(page: Page): Promise<Round> {

@@ -1,12 +1,13 @@
 /**
- * What a page costs that is left open: processor time of the whole browser, bytes from the service, and
- * memory. An account with 32 positions and a board of 500 accounts, both with ten blocks a second in which
- * every mark price moves, beside an empty tab. All are open at the same time, each in a browser of its own:
- * processor time is counted by process, so they need not take turns.
+ * Measures what an open page costs: processor time of the whole browser, bytes from the service,
+ * and memory. The pages are an account with 32 positions and a board of 500 accounts, both with ten
+ * blocks a second in which every mark price moves, and an empty tab. All pages are open at the same
+ * time, each in a separate browser. They need not take turns, because processor time is counted for
+ * each process.
  *
  *   npm run bench:page                     two minutes
  *   npm run bench:page -- --minutes 60     with a line every ten minutes
- *   npm run bench:page -- --beside DIR     and the page of another checkout's build
+ *   npm run bench:page -- --beside DIR     the page of another checkout's build, too
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -33,14 +34,14 @@ const BOARD_ACCOUNTS = 500;
 const BOARD_POSITIONS = 4;
 const WARM_UP_MS = 15_000;
 const SAMPLE_MINUTES = 10;
-/** For a machine that others keep busy. */
+/** The timeout of the page, for a machine that other programs keep busy. */
 const PATIENCE_MS = 180_000;
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '2' }, beside: { type: 'string' } },
 });
 
-/** A ledger that moves, and a service that answers from it. */
+/** A ledger with a writer, and a service that answers from it. */
 interface ServedLedger {
   readonly writer: RunningWriter;
   readonly server: RunningServer;
@@ -48,7 +49,7 @@ interface ServedLedger {
   readonly users: readonly string[];
 }
 
-/** Passes a service's bytes on to a browser, and counts them. */
+/** Forwards a service's bytes to a browser, and counts the bytes. */
 class CountingProxy {
   bytes = 0;
   readonly #server = createServer((client) => {
@@ -76,7 +77,7 @@ class CountingProxy {
   }
 }
 
-/** What a page has taken so far. */
+/** The resources that a page has used so far. */
 interface Usage {
   readonly timeMs: number;
   readonly cpuSeconds: number;
@@ -85,7 +86,7 @@ interface Usage {
   readonly browserMegabytes: number;
 }
 
-/** One page in a browser of its own. */
+/** A page in a separate browser. */
 class OpenPage {
   readonly name: string;
   readonly usages: Usage[] = [];
@@ -170,7 +171,9 @@ async function startLedger(
   return { writer, server, secret, users: usersOf(state) };
 }
 
-/** The share of a core, in per cent, and kilobytes a second between two measurements. */
+/**
+ * Returns the share of a core in per cent, and the kilobytes a second, between two measurements.
+ */
 function rates(from: Usage, to: Usage): { cpu: number; kilobytes: number } {
   const seconds = (to.timeMs - from.timeMs) / 1000;
   return {

@@ -1,5 +1,5 @@
 /**
- * The clients of a push benchmark, in a process of their own, started by `startClients`: they share
+ * The clients of a push benchmark, which `startClients` starts in a separate process. They share
  * the machine with the server, but not its event loop.
  */
 
@@ -9,15 +9,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Crowd, type PushAddress, type Wish } from '../../test/push/crowd.ts';
 
-/** What the clients are told to do. */
+/** The task of the clients. */
 interface Task extends PushAddress {
   readonly wishes: readonly (readonly Wish[])[];
 }
 
-/** What they saw in a stretch of time. */
+/** The figures that the clients have measured during some time. */
 export interface Received {
   readonly updatesPerSecond: number;
-  /** From the block's own time to the arrival of its state. */
+  /** The median of the times from a block's time to the arrival of its state. */
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
   readonly bytesPerUpdate: number;
@@ -44,7 +44,7 @@ export class PushClients {
   }
 }
 
-/** The clients once each subscription has its first state. */
+/** Returns the clients when each subscription has received its first state. */
 export async function startClients(task: Task): Promise<PushClients> {
   const clients = fork(fileURLToPath(import.meta.url), ['clients']);
   clients.send(task);

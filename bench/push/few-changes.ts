@@ -1,6 +1,6 @@
 /**
- * What a block costs if it changes one subscription in a hundred, beside one that changes all of them,
- * and how long it takes from the block to the client.
+ * Compares the cost of a block that changes one subscription in a hundred with the cost of a block
+ * that changes all of them, and measures the time from the block to the client.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,11 +15,11 @@ import { measureRound, type PushBenchOptions, type PushRound } from './round.ts'
 
 const SUBSCRIPTIONS_EACH = 10;
 const FEW_SHARE = 100;
-/** Blocks that change everything come slowly enough that all are sent. */
+/** The interval of blocks that change everything. It is long enough that all states are sent. */
 const ALL_INTERVAL_MS = 1000;
 const FEW_INTERVAL_MS = 100;
 
-/** Appends a block of transfers to some of the users, again and again. */
+/** Appends a block of transfers to these users at each interval. */
 class TransferFeed {
   readonly #ledger: LedgerWriter;
   readonly #users: readonly string[];

@@ -1,7 +1,8 @@
 /**
- * What an update costs at a rate that the server keeps: two subscriptions a connection, each sent four
- * times a second, beside a bare WebSocket server that sends fixed frames as often. What following the
- * ledger costs without any client is measured apart, and left out.
+ * Measures what an update costs at a rate that the server can sustain. Each connection has two
+ * subscriptions, and each subscription has four updates a second. The reference is a bare WebSocket
+ * server that sends fixed frames at the same rate. The cost of following the ledger without any
+ * client is measured separately, and left out.
  */
 
 import path from 'node:path';
@@ -21,7 +22,10 @@ import {
 const SUBSCRIPTIONS_EACH = 2;
 const INTERVAL_MS = 250;
 const RATIO_MAX = 1.7;
-/** A server that has little to do takes most of a minute until the engine has compiled all that it runs. */
+/**
+ * The warm-up is longer, because a server with little work takes most of a minute until the engine
+ * has compiled all of its code.
+ */
 const WARM_UP_FACTOR = 16;
 
 export async function benchKeptRate(options: PushBenchOptions): Promise<Goal[]> {
@@ -58,7 +62,7 @@ export async function benchKeptRate(options: PushBenchOptions): Promise<Goal[]> 
   return [atMost('processor time of an update at a kept rate, beside ws', RATIO_MAX, ratios)];
 }
 
-/** The share of a core that a server takes without any client. */
+/** Returns the share of a core that a server uses without any client. */
 async function measureFollowing(
   start: () => Promise<RunningServer>,
   { warmUpSeconds, seconds }: RoundScale,

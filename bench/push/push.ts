@@ -1,10 +1,10 @@
 /**
- * How fast states are pushed, beside a bare WebSocket server in the same run:
+ * Measures how fast states are pushed, compared with a bare WebSocket server in the same run:
  *
  *   npm run bench:push              1,000 connections with 10 subscriptions each, some minutes
- *   npm run bench:push -- --quick   with fewer, in short rounds: to see that it works
- *   npm run bench:push -- --profile FOLDER   leaves profiles of the workers' time in the folder
- *   npm run bench:push -- --beside DIR   and the build of another checkout (DIR/dist/main.js)
+ *   npm run bench:push -- --quick   with fewer, in short rounds: a trial run
+ *   npm run bench:push -- --profile FOLDER   writes profiles of the workers' time to the folder
+ *   npm run bench:push -- --beside DIR   the build of another checkout (DIR/dist/main.js), too
  *
  * The bare server computes nothing: it sends fixed frames of the same length as fast as it can.
  */
@@ -54,7 +54,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Of the servers of this build. */
+/** Returns the node flags for the servers of this build. */
 function listNodeFlags(): string[] {
   const { profile } = values;
   return profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
@@ -101,7 +101,7 @@ function report(contestants: readonly Contestant[]): void {
   for (const { title, digits, of } of COLUMNS) {
     console.log(`\n${title}`);
     for (const contestant of contestants) {
-      // Its frames are fixed, their time too.
+      // The frames of the bare server have a fixed time, so its delay means nothing.
       if (contestant === bare && title.startsWith('delay')) continue;
       const values = contestant.rounds.map((round, index) => of(round, bare.rounds[index]));
       console.log(`  ${contestant.name.padEnd(32)}${formatSpread(spreadOf(values), digits)}`);
@@ -123,7 +123,7 @@ async function benchPush(
   return goalsOf(contestants);
 }
 
-/** Of the one that sends as often as it can. */
+/** Returns the goals of the contestant that sends as often as it can. */
 function goalsOf([bare, ours]: readonly Contestant[]): Goal[] {
   const ratios = (of: (round: PushRound) => number) =>
     ours.rounds.map((round, index) => of(round) / of(bare.rounds[index]));
@@ -142,7 +142,7 @@ function goalsOf([bare, ours]: readonly Contestant[]): Goal[] {
   ];
 }
 
-/** A frame of the length of a typical one. */
+/** Returns a frame that is as long as a typical frame. */
 function typicalFrame(state: StateView, user: string): string {
   const question = parseQuestion({ type: 'clearinghouseState', user });
   const { height, time } = state;

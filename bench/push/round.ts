@@ -1,4 +1,4 @@
-/** One round of a push benchmark: a server, started anew, with clients of its own. */
+/** Runs one round of a push benchmark, with a new server and new clients. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Wish } from '../../test/push/crowd.ts';
@@ -11,7 +11,10 @@ export interface RoundScale {
   readonly seconds: number;
 }
 
-/** A ledger, who is subscribed to, and how much is measured. */
+/**
+ * The ledger, the users and connections of the subscriptions, and the number and length of the
+ * rounds.
+ */
 export interface PushBenchOptions {
   readonly folder: string;
   readonly users: readonly string[];
@@ -19,11 +22,11 @@ export interface PushBenchOptions {
   readonly connections: number;
   readonly rounds: number;
   readonly scale: RoundScale;
-  /** Flags of node for the server. */
+  /** The flags of node for the server. */
   readonly nodeFlags?: readonly string[];
 }
 
-/** What all rounds have in common. */
+/** The settings that all rounds have in common. */
 export interface RoundSetting {
   readonly scale: RoundScale;
   readonly secret: string;
@@ -31,7 +34,7 @@ export interface RoundSetting {
 }
 
 export interface PushRound extends Received {
-  /** Shares of one core. */
+  /** The processor time of the server, as a share of one core. */
   readonly serverCpu: number;
   readonly clientsCpu: number;
   readonly serverMegabytes: number;
@@ -66,7 +69,7 @@ export async function measureRound(
   }
 }
 
-/** Processor time of the server for each update, in microseconds. */
+/** Returns the processor time of the server for each update, in microseconds. */
 export function microsecondsPerUpdate({ serverCpu, updatesPerSecond }: PushRound): number {
   return (1e6 * serverCpu) / updatesPerSecond;
 }

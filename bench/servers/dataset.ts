@@ -1,4 +1,4 @@
-/** The data that the benchmarks run on: the simulator's, from a fixed seed. */
+/** The data of the benchmarks, which the simulator creates from a fixed seed. */
 
 import { formatAddress } from '../../src/exact/address.ts';
 import { Committer } from '../../src/feed/committer.ts';
@@ -15,19 +15,22 @@ const SEED = 'bench';
 const PENDING_BYTES_MAX = 8 << 20;
 const TYPICAL_SAMPLE = 1001;
 
-/** The lines that set up an exchange with this number of accounts and of positions in each. */
+/**
+ * Returns the lines that set up an exchange with this number of accounts, and of positions in each
+ * account.
+ */
 export function* setUpLines(accounts: number, positionsPerAccount: number): Generator<string> {
   const simulator = createSimulator({ seed: SEED, accounts, positionsPerAccount });
   while (!simulator.isSetUp) yield simulator.next();
 }
 
-/** The first blocks of an exchange that trades. */
+/** Returns the first blocks of an exchange with trades. */
 export function tradingLines(accounts: number, blocks: number): string[] {
   const simulator = createSimulator({ seed: SEED, accounts });
   return Array.from({ length: blocks }, () => simulator.next());
 }
 
-/** A ledger of such an exchange in the folder, with a snapshot of its head. */
+/** Writes the ledger of a new exchange to the folder, with a snapshot of its head. */
 export async function buildLedger(
   directory: string,
   accounts: number,
@@ -48,7 +51,7 @@ export async function buildLedger(
   return { state: replica.state, bytes };
 }
 
-/** The users that have an account, in order of appearance. */
+/** Returns the users that have an account, in the order in which they first appeared. */
 export function usersOf(state: StateView): string[] {
   const users: string[] = [];
   for (let row = 1; row < state.addresses.table.rowCount; row++) {
@@ -58,7 +61,7 @@ export function usersOf(state: StateView): string[] {
   return users;
 }
 
-/** Questions about random users, the same ones in every run. */
+/** Returns questions about random users. The users are the same in every run. */
 export function randomQuestions(state: StateView, count: number): unknown[] {
   const users = usersOf(state);
   let random = 1;
@@ -69,7 +72,7 @@ export function randomQuestions(state: StateView, count: number): unknown[] {
   });
 }
 
-/** The answer of median length among those to random users. */
+/** Returns the answer of median length among the answers about random users. */
 export function findTypicalAnswer(state: StateView): string {
   const answers = randomQuestions(state, TYPICAL_SAMPLE).map((question) =>
     answerQuestion(state, question),

@@ -1,4 +1,4 @@
-/** The exchange that the service is measured on, and who asks it. */
+/** The exchange with which the service is measured, and the key that asks it. */
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,21 +8,21 @@ import type { StateView } from '../../src/state/state.ts';
 import { buildLedger, findTypicalAnswer, usersOf } from './dataset.ts';
 
 export const POSITIONS_PER_ACCOUNT = 4;
-/** Is charged and never spent. */
+/** A budget that is charged but never spent. */
 const BUDGET: Budget = { weight: 1_000_000_000, periodMs: 1000 };
-/** How a busy machine turns requests away is not what is measured. */
+/** Flags of the service that prevent refusals on a busy machine, which are not what is measured. */
 export const PATIENCE = ['--overload-delay', '60000'];
 
-/** What all measurements of the service have in common. */
+/** The data that all measurements of the service have in common. */
 export interface Exchange {
-  /** The data directory; whatever else a run needs is kept beside the ledger. */
+  /** The data directory. It also has the other files that a run needs. */
   readonly folder: string;
-  /** As it was built, before its writer goes on. */
+  /** The state when the exchange was built, before its writer continues. */
   readonly state: StateView;
   readonly users: readonly string[];
-  /** Where questions are asked, with a key that has a budget. */
+  /** The path to which questions are sent, with a key that has a budget. */
   readonly requestPath: string;
-  /** An answer of typical length, and the file that it is in. */
+  /** An answer of typical length, and the file that contains it. */
   readonly body: string;
   readonly bodyFile: string;
 }

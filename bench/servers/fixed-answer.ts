@@ -1,9 +1,9 @@
 /**
- * A server that answers every POST with the same body, read from a file:
+ * A server that answers every POST with the same body, which it reads from a file:
  *
  *   node build/bench/servers/fixed-answer.js net|node|fastify FILE
  *
- * It lets the system choose a port and tells it as perpinfo does, in a line of JSON.
+ * The system chooses the port. The server prints the port in a line of JSON, as perpinfo does.
  */
 
 import { readFileSync } from 'node:fs';
@@ -29,8 +29,9 @@ function servePlain(body: string): void {
 const END_OF_BODY = '}'.charCodeAt(0);
 
 /**
- * Sockets alone, the least that Node can do. Of what it is sent it only looks for the end of the body:
- * load generators wait for each answer, so that no read has the end of one request and more.
+ * Uses only sockets, which is the least work that Node can do. Of the received bytes it checks only
+ * the end of the body. Load generators wait for each answer, so that a read never has bytes after
+ * the end of a request.
  */
 function serveBytes(body: string): void {
   const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`;

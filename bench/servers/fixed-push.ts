@@ -1,10 +1,12 @@
 /**
- * A bare WebSocket server that computes nothing: to whoever subscribes it sends a frame, read from a
- * file and made out to the subscription once, again and again, once an interval or as fast as it can:
+ * A bare WebSocket server that computes nothing. It reads a frame from a file, and adapts the frame
+ * once to each subscription. It sends the frame again and again, once an interval or as fast as it
+ * can:
  *
  *   node build/bench/servers/fixed-push.js FILE SUBSCRIPTIONS INTERVAL_MS
  *
- * It begins once it has SUBSCRIPTIONS. A client with unread frames is skipped.
+ * It repeats the frames when it has SUBSCRIPTIONS subscriptions. A client with unread frames is
+ * skipped.
  */
 
 import { readFileSync } from 'node:fs';
@@ -17,7 +19,7 @@ interface Subscriber {
 }
 
 const [file, count, intervalMs] = process.argv.slice(2);
-/** How often some of them are sent their frame, if there is an interval. */
+/** The time between two batches of frames if there is an interval. */
 const TICK_MS = 10;
 const template = JSON.parse(readFileSync(file, 'utf8'));
 const subscribers: Subscriber[] = [];
@@ -37,13 +39,13 @@ function send({ socket, frame }: Subscriber): void {
   if (socket.bufferedAmount === 0) socket.send(frame, { binary: false });
 }
 
-/** All of them, and after each round a turn for what the sockets have to say. */
+/** Sends all frames again and again. After each round the sockets get a turn of the event loop. */
 function sendForever(): void {
   for (const subscriber of subscribers) send(subscriber);
   setImmediate(sendForever);
 }
 
-/** Each once an interval, spread evenly over it. */
+/** Sends each frame once an interval, with the frames spread evenly over the interval. */
 function sendInTurn(interval: number): void {
   const startedMs = performance.now();
   let sent = 0;

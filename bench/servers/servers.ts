@@ -1,4 +1,7 @@
-/** The servers that are compared, each in processes of its own, on ports that the system chose. */
+/**
+ * Starts the servers that are compared, each in separate processes, on ports that the system
+ * chooses.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,9 +18,10 @@ const HOST = '127.0.0.1';
 const READY_MS_MAX = 60_000;
 const READY_CHECK_MS = 50;
 /**
- * Servers are started without random addresses. With them the same program answers 26,000 requests a
- * second after one start and 39,000 after another, for as long as it runs. The difference is system time
- * within writes; which layouts are slow is not known. A comparison would depend on luck.
+ * Servers are started without random addresses. With random addresses the same program answers
+ * 26,000 requests a second after one start and 39,000 after another, for as long as it runs. The
+ * difference is system time within writes. It is not known which memory layouts are slow, so a
+ * comparison would depend on luck.
  */
 const START = ['setarch', '--addr-no-randomize'] as const;
 
@@ -44,17 +48,22 @@ export class RunningServer {
 
 export interface PerpinfoOptions {
   readonly workers: number;
-  /** Further flags of `serve`. */
+  /** Further flags of `perpinfo serve`. */
   readonly flags?: readonly string[];
-  /** The program of another build than this one. */
+  /** The program of another build; this build's program by default. */
   readonly main?: string;
-  /** Flags of node. */
+  /** The flags of node. */
   readonly nodeFlags?: readonly string[];
-  /** Where false, it is handed over as soon as it listens; it may have nothing to answer from yet. */
+  /**
+   * If false, the server is returned as soon as it listens, and it may not be ready to answer yet.
+   */
   readonly isAwaited?: boolean;
 }
 
-/** `perpinfo serve`, as an operator runs it; any age of the ledger will do, since it may be at rest. */
+/**
+ * Starts `perpinfo serve` as an operator does. There is no limit for the ledger's age, because the
+ * ledger may have no writer.
+ */
 export async function startPerpinfo(
   directory: string,
   { workers, flags = [], main = MAIN, nodeFlags = [], isAwaited = true }: PerpinfoOptions,
@@ -63,7 +72,8 @@ export async function startPerpinfo(
   const choice = ['--data', directory, '--workers', String(workers), '--max-age', '0', ...flags];
   const command = [...nodeFlags, main, 'serve', '--host', HOST, ...ports, ...choice];
   const server = await startNode(command);
-  // New connections go to the workers in turn: as many good answers in a row are from all of them.
+  // New connections go to the workers in turn, so this number of good answers in a row comes from
+  // all workers.
   return isAwaited ? whenHealthy(server, workers) : server;
 }
 
@@ -75,8 +85,8 @@ export function startFixedAnswer(
 }
 
 /**
- * A bare WebSocket server. Once it has this number of subscriptions it sends each a fixed frame, once an
- * interval or as often as it can.
+ * Starts a bare WebSocket server. When it has this number of subscriptions, it sends a fixed frame
+ * to each of them, once an interval or as often as it can.
  */
 export function startFixedPush(
   frameFile: string,
@@ -92,7 +102,7 @@ function spawnServer(command: readonly string[], output: 'pipe' | 'inherit'): Ch
   return spawn(program, args, { stdio: ['ignore', output, 'inherit'] });
 }
 
-/** Starts a program that tells its port in a line of JSON with the message "listening". */
+/** Starts a program that prints its port in a line of JSON with the message "listening". */
 async function startNode(args: readonly string[]): Promise<RunningServer> {
   const server = spawnServer([process.execPath, ...args], 'pipe');
   const lines = createInterface({ input: server.stdout as Readable });
@@ -106,7 +116,9 @@ async function startNode(args: readonly string[]): Promise<RunningServer> {
   return new RunningServer(server, port);
 }
 
-/** The server once it answers; one that never does is stopped. */
+/**
+ * Returns the server when it answers; stops the server and throws if it does not answer in time.
+ */
 async function whenHealthy(server: RunningServer, answersInARow = 1): Promise<RunningServer> {
   const deadlineMs = performance.now() + READY_MS_MAX;
   for (let healthy = 0; healthy < answersInARow; ) {
@@ -132,7 +144,7 @@ async function isHealthy(port: number): Promise<boolean> {
   }
 }
 
-/** nginx with one worker process, all of whose files are in the folder. */
+/** Starts nginx with one worker process. All of its files are in the folder. */
 export async function startNginx(folder: string, body: string): Promise<RunningServer> {
   const port = await chooseFreePort();
   const configuration = path.join(folder, 'nginx.conf');
@@ -143,7 +155,10 @@ export async function startNginx(folder: string, body: string): Promise<RunningS
   return whenHealthy(new RunningServer(server, port));
 }
 
-/** nginx cannot tell which port it was given, so it is given one that was free a moment ago. */
+/**
+ * Returns a port that was free a moment ago, for programs such as nginx that cannot report a port
+ * that the system chose.
+ */
 export async function chooseFreePort(): Promise<number> {
   const listener = createServer().listen(0, HOST);
   await once(listener, 'listening');

@@ -1,6 +1,6 @@
 /**
- * Appending a long file to the embedded ledger, durable, beside parsing and applying its lines in
- * memory. Each side runs in a process of its own, from the same state and on the same file:
+ * Compares a durable append of a long file to the embedded ledger with parsing and applying its
+ * lines in memory. Each side runs in a separate process, from the same state and on the same file:
  *
  *   node build/bench/service/append.js append DIR FILE
  *   node build/bench/service/append.js apply DIR FILE
@@ -29,7 +29,7 @@ import { buildLedger } from '../servers/dataset.ts';
 const SCRIPT = fileURLToPath(import.meta.url);
 const POSITIONS_PER_ACCOUNT = 4;
 const EVENTS_A_BLOCK = 100;
-/** As `perpinfo append FILE` reads it. */
+/** The number of bytes that `perpinfo append FILE` reads at once. */
 const CHUNK_BYTES = 1 << 20;
 const LINE_BYTES_MAX = 1 << 20;
 
@@ -45,7 +45,7 @@ interface Step {
   readonly batches: number;
 }
 
-/** A ledger to go on from, and beside it the file of what comes next. */
+/** Builds a ledger, and writes a file with the blocks that follow. */
 async function prepare(directory: string, file: string, scale: AppendScale): Promise<void> {
   await buildLedger(directory, scale.accounts, POSITIONS_PER_ACCOUNT);
   const ledger = await openEmbeddedLedger(directory);
@@ -95,7 +95,7 @@ async function append(directory: string, file: string): Promise<Step> {
   return { ...times, batches };
 }
 
-/** The same reading and splitting, then the two functions that the core is. */
+/** Reads and splits the file in the same way, and then only parses and applies the blocks. */
 async function apply(directory: string, file: string): Promise<Step> {
   const ledger = await openEmbeddedLedger(directory);
   const state = (await restore(directory, ledger)).release();
@@ -126,7 +126,7 @@ function runStep(step: 'append' | 'apply', directory: string, file: string): Ste
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
 
-/** Appending changes the ledger, so each round has a copy of its own. */
+/** Appends to a new copy of the ledger, because an append changes the ledger. */
 function appendToCopy(directory: string, file: string): Step {
   const copy = `${directory}-copy`;
   cpSync(directory, copy, { recursive: true });

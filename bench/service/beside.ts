@@ -1,4 +1,4 @@
-/** The rows of this build beside those of another one, in turns on the same exchange. */
+/** Compares this build with another build, in turns on the same exchange. */
 
 import { atLeast, type Goal } from '../frame/report.ts';
 import { Wrk } from '../load/wrk.ts';
@@ -15,10 +15,10 @@ import {
   ratiosOf,
 } from './throughput.ts';
 
-/** As good as the other one, within what rounds differ by. */
+/** The minimum ratio to the other build. It allows for the differences between rounds. */
 const RATIO_MIN = 0.97;
 
-/** What wrk asks, by the name of its row. */
+/** Returns the loads of wrk, by the names of their rows. */
 function listLoads(exchange: Exchange): Record<string, Wrk> {
   const { folder, users, requestPath } = exchange;
   const bodies = users.map(askForAccount);
@@ -47,7 +47,7 @@ async function besideByWrk(
   return goals;
 }
 
-/** Of this build's server and the other one's. */
+/** Compares the server of this build with the server of the other build. */
 export async function benchBeside(
   exchange: Exchange,
   servers: readonly [own: RunningServer, other: RunningServer],

@@ -1,11 +1,13 @@
 /**
- * Many accounts in one call: how many a second, beside one call for each; and the processor time of one,
- * beside its answer computed in memory, without a service. Both loads have as many connections as it
- * takes to keep the worker busy: a single client that waits for each answer would mostly measure its own
- * way there and back, and make calls for many look better than they are.
+ * Measures calls for many accounts: the accounts a second, compared with one call for each account,
+ * and the processor time of an account, compared with computing its answer in memory without a
+ * service. Both loads have as many connections as are needed to keep the worker busy. A single
+ * client that waits for each answer would mostly measure its round trip, and would make calls for
+ * many accounts look better than they are.
  *
- * Answers are computed in memory while the calls are answered: cores that share a cache, or are two
- * threads of one, are slower while all are busy, and that must hold for both.
+ * Answers are computed in memory while the calls are answered. Cores that share a cache, or that
+ * are two threads of one core, are slower while all of them are busy, and this must be the same for
+ * both.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -20,10 +22,13 @@ import type { RoundsScale } from './throughput.ts';
 
 const USERS_A_CALL = 1000;
 const CALLS = 50;
-/** Answers of a thousand accounts are megabytes: more connections would only fill buffers. */
+/**
+ * The number of connections. An answer about a thousand accounts has megabytes, so more connections
+ * would only fill buffers.
+ */
 const BULK_CONNECTIONS = 4;
 
-/** A question about users who are far from one another in memory. */
+/** Returns a question about users whose data is far apart in memory. */
 function askForMany(users: readonly string[], call: number): string {
   const stride = Math.max(1, Math.floor(users.length / USERS_A_CALL));
   const chosen = Array.from(
@@ -43,7 +48,10 @@ export function createBulkLoad(
   });
 }
 
-/** Processor time to compute the answer about an account, of as many as a call has; in seconds. */
+/**
+ * Returns the processor time to compute the answer about one account, as the mean over a call's
+ * accounts, in seconds.
+ */
 function computeSeconds({ state, users }: Exchange, call: number): number {
   const { users: chosen } = JSON.parse(askForMany(users, call));
   const questions = chosen.map((user: string) => ({ type: 'clearinghouseState', user }));
@@ -53,7 +61,7 @@ function computeSeconds({ state, users }: Exchange, call: number): number {
   return (user + system) / 1e6 / USERS_A_CALL;
 }
 
-/** The mean of the calls that are computed until something else is over. */
+/** Computes calls until `other` has ended, and returns the mean of their times for an account. */
 async function computeBeside(exchange: Exchange, other: Promise<unknown>): Promise<number> {
   let isOver = false;
   void other.finally(() => {
@@ -70,7 +78,10 @@ async function computeBeside(exchange: Exchange, other: Promise<unknown>): Promi
 class BulkBench {
   readonly single: number[] = [];
   readonly bulk: number[] = [];
-  /** Processor time of the service for an account of a call, and of computing one; in seconds. */
+  /**
+   * The service's processor time for an account of a call, and the time to compute an account in
+   * memory; in seconds, for each round.
+   */
   readonly served: number[] = [];
   readonly computed: number[] = [];
   readonly #exchange: Exchange;

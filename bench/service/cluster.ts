@@ -1,12 +1,13 @@
 /**
- * Replicas on NATS JetStream:
+ * Measures replicas on NATS JetStream:
  *
  *   npm run bench:cluster              a few minutes
- *   npm run bench:cluster -- --quick   to see that it works
+ *   npm run bench:cluster -- --quick   a trial run
  *
- * How the total of answers grows from one replica to two, beside two processes that share nothing and
- * return a fixed body: what those do not gain, the machine does not have. And how long a block takes
- * from the append to be visible on all replicas.
+ * The benchmark measures how the total of answers grows from one replica to two. The reference is
+ * two processes that share nothing and return a fixed body: if they do not gain more, the machine
+ * does not allow more. The benchmark also measures the time from an append until the block is
+ * visible on all replicas.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -50,7 +51,7 @@ async function createKey(address: string): Promise<string> {
   return secret;
 }
 
-/** In turns, so that whatever else the machine does meets all of them alike. */
+/** Measures in turns, so that other work of the machine affects all contestants in the same way. */
 async function measureGrowth(pairs: readonly Pair[], wrk: Wrk, scale: Scale): Promise<void> {
   for (let round = -1; round < scale.rounds; round++) {
     for (const { servers, one, two } of pairs) {
@@ -89,7 +90,10 @@ function askFrom(port: number, agent: Agent, secret: string, height: number): Pr
   });
 }
 
-/** From handing a block to the ledger until all replicas answer from it, and until it is stored. */
+/**
+ * Measures the time from the append of a block until all replicas answer from it, and until it is
+ * stored.
+ */
 async function measureDelay(
   writer: LedgerWriter,
   servers: readonly RunningServer[],
@@ -135,7 +139,7 @@ async function run(bench: Bench, scale: Scale): Promise<void> {
   const [question] = randomQuestions(state, 1);
   const bodyFile = path.join(folder, 'body.json');
   writeFileSync(bodyFile, answerQuestion(state, question));
-  // How a busy machine turns requests away is not what is measured.
+  // The flags prevent refusals on a busy machine, which are not what is measured.
   const patience = ['--min-height-wait', '5000', '--overload-delay', '60000'];
   const flags = ['--ledger', address, ...patience];
   const writer = await openJetStreamLedgerWriter({ ...natsOptions(address), retryMs: RETRY_MS });

@@ -1,6 +1,6 @@
 /**
- * What each further worker costs, since each has the whole state: memory, the start, and the processor
- * time with which it follows the ledger.
+ * Measures what each further worker costs, because each worker has the whole state: memory, the
+ * start, and the processor time for following the ledger.
  *
  *   npm run bench:cores            with a million accounts
  *   npm run bench:cores -- 10000   with fewer
@@ -19,11 +19,11 @@ import { runMillionStep } from './start.ts';
 const ACCOUNTS = Number(process.argv[2] ?? 1_000_000);
 const WORKERS = [1, 2, 4, 8];
 const EVENTS_PER_SECOND = [1000, 5000];
-/** Until what a start leaves behind is over. */
+/** The time until the work after a start is over. */
 const SETTLE_MS = 3000;
 const MEASURED_MS = 10_000;
 
-/** Processor time a second, in cores. */
+/** Returns the processor time a second, in cores. */
 async function measureCores({ pid }: RunningServer): Promise<number> {
   await sleep(SETTLE_MS);
   const before = cpuSecondsOfAll(pid);
@@ -32,7 +32,7 @@ async function measureCores({ pid }: RunningServer): Promise<number> {
   return ((cpuSecondsOfAll(pid) - before) * 1000) / (performance.now() - startedMs);
 }
 
-/** A row of the table. */
+/** Returns the row of the table for this number of workers. */
 function measureWorkers(directory: string, workers: number): Promise<string[]> {
   return withBench(async (bench) => {
     const startedMs = performance.now();
@@ -47,7 +47,7 @@ function measureWorkers(directory: string, workers: number): Promise<string[]> {
       following.push(cores);
     }
     const megabytes = rssAnonMegabytesOfAll(server.pid);
-    // Last, when what a start leaves behind is long over.
+    // This is measured last, when the work after the start is certainly over.
     following.push(await measureCores(server));
     const cores = following.map((each) => each.toFixed(3));
     return [String(workers), startSeconds.toFixed(1), megabytes.toFixed(0), ...cores];

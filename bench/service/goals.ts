@@ -1,11 +1,11 @@
 /**
- * The speed goals, each as a ratio to something else that was measured in the same run:
+ * Measures the speed goals. Each goal is a ratio to a reference that is measured in the same run:
  *
  *   npm run bench              100,000 accounts, and a million for memory and start: ten minutes
- *   npm run bench -- --quick   with fewer, in short rounds: to see that it works
- *   npm run bench -- --beside DIR   instead, beside the build of another checkout (DIR/dist/main.js)
+ *   npm run bench -- --quick   with fewer, in short rounds: a trial run
+ *   npm run bench -- --beside DIR   only compares with another checkout's build (DIR/dist/main.js)
  *
- * The service is one worker with metrics on and a key with a budget, while another process appends ten
+ * The service has one worker, metrics, and a key with a budget, while another process appends ten
  * blocks a second in which all marks move. Everything shares the machine's cores.
  */
 
@@ -78,7 +78,7 @@ async function prepareExchange(folder: string): Promise<Exchange> {
   return exchange;
 }
 
-/** All that is measured on one exchange, with its writer at work from beginning to end. */
+/** Runs all measurements that share one exchange, whose writer appends all the time. */
 async function benchService(bench: Bench): Promise<Goal[]> {
   const { folder } = bench;
   const exchange = await prepareExchange(folder);
@@ -100,12 +100,12 @@ async function benchService(bench: Bench): Promise<Goal[]> {
   return [...throughput.goals, ...requests, ...latency, ...bulk, ...workers];
 }
 
-/** The rows of this build beside those of the build in another directory. */
+/** Compares this build with the build in another directory. */
 async function benchOther(bench: Bench, directory: string): Promise<Goal[]> {
   const { folder } = bench;
   const exchange = await prepareExchange(folder);
   await bench.keep(startWriter(folder));
-  // Both are started anew, so that neither has answered other kinds of requests before.
+  // Both servers are new, so that neither has answered other kinds of requests before.
   const choice = { workers: 1, flags: PATIENCE };
   const own = await bench.keep(startPerpinfo(folder, choice));
   const main = path.join(directory, 'dist/main.js');

@@ -24,7 +24,7 @@ const QUICK = { rounds: 3, roundSeconds: 1, warmUpSeconds: 1 };
 const KINDS = [WHOLE, GET, APART];
 const GET_MAX = 1.2;
 const APART_MAX = 1.35;
-/** As cheap as the other build, within what rounds differ by. */
+/** The maximum ratio to the other build. It allows for the differences between rounds. */
 const BESIDE_MAX = 1.03;
 
 async function measure(exchange: Exchange, servers: readonly RunningServer[]): Promise<Goal[]> {

@@ -1,6 +1,6 @@
 /**
- * How long answers take at a rate that is kept, half of what the service answers at most: beside nginx
- * at the same rate, and while something disturbs the service.
+ * Measures the latency of answers at a constant rate, which is half of the service's maximum. The
+ * references are nginx at the same rate, and the service while something disturbs it.
  */
 
 import { atMost, type Goal, printTable, ratiosIn, spreadIn } from '../frame/report.ts';
@@ -11,24 +11,30 @@ import { askForAccount, type Exchange } from '../servers/exchange.ts';
 import type { RunningServer } from '../servers/servers.ts';
 import { createBulkLoad } from './bulk.ts';
 
-/** What a disturbance has held up may be answered a little after it is over. */
+/** A disturbance may still delay requests that are due this long after its end. */
 const MARGIN_MS = 20;
-/** Of fewer requests, a p99 is one of the two or three slowest. */
+/** The p99 of fewer requests is one of the two or three slowest ones. */
 const COUNTED_MIN = 300;
-/** Calls for many accounts take what the others leave: beside them, the others are this share of the rate. */
+/**
+ * The share of the rate at which other requests are sent while calls for many accounts use the rest
+ * of the service's time.
+ */
 const BATCHED_SHARE = 0.25;
-/** Where most requests wait longer than this for a connection, they queue up. */
+/** If most requests wait longer than this for a connection, they queue up. */
 const KEPT_MS = 1;
 
 export interface LatencyScale {
   readonly rounds: number;
   readonly roundSeconds: number;
-  /** Longer than the others, since only what is due during a disturbance counts. */
+  /**
+   * The length of a disturbed run. It is longer than the other runs, because only requests that are
+   * due during a disturbance count.
+   */
   readonly disturbedSeconds: number;
   readonly warmUpSeconds: number;
 }
 
-/** Latencies of the requests that count, ascending. */
+/** The latencies of the requests that count, ascending. */
 type Latencies = Float64Array;
 
 interface Figures {
@@ -43,12 +49,15 @@ function figuresOf(sorted: Latencies): Figures {
   return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), count: sorted.length };
 }
 
-/** When the request of this number was due. */
+/** Returns the time at which the request with this number was due. */
 function dueMs({ startMs, requestsPerSecond }: RateRun, request: number): number {
   return startMs + (request * 1000) / requestsPerSecond;
 }
 
-/** When the first answer came from this height or above; undefined where none did. */
+/**
+ * Returns the time of the first answer from this height or above; returns undefined if there is
+ * none.
+ */
 function firstAnswerMs(run: RateRun, height: number): number | undefined {
   let first: number | undefined;
   for (let request = 0; request < run.heights.length; request++) {
@@ -59,13 +68,16 @@ function firstAnswerMs(run: RateRun, height: number): number | undefined {
   return first;
 }
 
-/** The ones whose beginning and end the run has seen. */
+/** Returns the disturbances that start and end during the run. */
 function windowsIn(run: RateRun, disturbances: readonly Disturbance[]): Disturbance[] {
   const lastMs = dueMs(run, run.latenciesMs.length - 1);
   return disturbances.filter(({ startMs, endMs }) => startMs >= run.startMs && endMs < lastMs);
 }
 
-/** A block is being applied until an answer shows it, however long it has been durable. */
+/**
+ * Returns the disturbances with other ends: a block may still be applied until an answer shows it,
+ * even if it was durable long before.
+ */
 function untilAnswered(run: RateRun, blocks: readonly Disturbance[]): Disturbance[] {
   return blocks.map((block) => ({
     ...block,
@@ -73,7 +85,7 @@ function untilAnswered(run: RateRun, blocks: readonly Disturbance[]): Disturbanc
   }));
 }
 
-/** Latencies of requests that were due during one of the disturbances, ascending. */
+/** Returns the latencies of requests that were due during one of the disturbances, ascending. */
 function latenciesDuring(run: RateRun, disturbances: readonly Disturbance[]): Latencies {
   const counted = run.latenciesMs.filter((_, request) => {
     const due = dueMs(run, request);
@@ -82,7 +94,7 @@ function latenciesDuring(run: RateRun, disturbances: readonly Disturbance[]): La
   return counted.sort();
 }
 
-/** One kind of run: what it is called, and what each round gave. */
+/** A kind of run: its name, and the figures of each round. */
 interface Kind {
   readonly name: string;
   readonly rounds: Figures[];
@@ -95,7 +107,10 @@ class LatencyBench {
   readonly blocks: Kind = { name: 'perpinfo, block of 5,000 events', rounds: [] };
   readonly quarter: Kind = { name: 'perpinfo, a quarter of the rate', rounds: [] };
   readonly batches: Kind = { name: 'the same, calls for 1,000 accounts beside it', rounds: [] };
-  /** How long requests of ordinary runs waited to be sent: the load generator's own part. */
+  /**
+   * The times that requests of ordinary runs waited to be sent. They are the load generator's part
+   * of the latencies.
+   */
   readonly waits: Kind = { name: 'of perpinfo: until it was sent', rounds: [] };
   readonly #options: LatencyOptions;
   readonly #load: RateLoad;
@@ -108,9 +123,9 @@ class LatencyBench {
   }
 
   /**
-   * The disturbed runs are compared with the ordinary one of the same round, not with the rest of
-   * themselves: whatever a disturbance leaves behind after its window would slow that rest down too,
-   * and the worse it is, the better the ratio would look.
+   * The disturbed runs are compared with the ordinary run of the same round, not with the rest of
+   * the same run. The effects of a disturbance after its window would slow this rest down, too. The
+   * worse these effects are, the better the ratio would look.
    */
   async runRound(): Promise<void> {
     const { nginx, perpinfo, scale } = this.#options;
@@ -128,7 +143,10 @@ class LatencyBench {
     await this.#runBatches();
   }
 
-  /** Somebody else asks for a thousand accounts at a time, one call after the other. */
+  /**
+   * Measures a run while another client asks for a thousand accounts at a time, one call after the
+   * other.
+   */
   async #runBatches(): Promise<void> {
     const { perpinfo, scale } = this.#options;
     const runQuarter = () => this.#run(perpinfo, scale.roundSeconds, BATCHED_SHARE);
@@ -193,15 +211,16 @@ export async function benchLatency(options: LatencyOptions): Promise<Goal[]> {
 }
 
 /**
- * Only from rounds whose ordinary run kept the rate: where requests queue up anyway, since the machine
- * is busy with something else, a disturbance is lost in the queue and would seem to cost nothing.
+ * Returns the goal from the rounds in which the ordinary run kept up with the rate. If requests
+ * queue up because the machine is busy, the effect of a disturbance disappears in the queue, and
+ * the disturbance would seem to cost nothing.
  */
 function judgeDisturbed(figure: string, keptRatios: readonly number[]): Goal {
   if (keptRatios.length > 0) return atMost(figure, 2, keptRatios);
   return { figure, measured: 'no round kept the rate', goal: 'at most 2', isMet: false };
 }
 
-/** p99 of one kind over that of another, round by round. */
+/** Returns the p99 of one kind divided by the p99 of the reference, for each round. */
 function ratios({ rounds }: Kind, reference: Kind): number[] {
   return ratiosIn(rounds, reference.rounds, 'p99Ms');
 }

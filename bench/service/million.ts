@@ -1,12 +1,12 @@
 /**
- * One step of the measurements on a million accounts, in a process of its own so that its memory is
- * its own too:
+ * Runs one step of the measurements on a million accounts, in a separate process so that its memory
+ * is separate, too:
  *
- *   node build/bench/service/million.js build DIR ACCOUNTS    writes the ledger, a snapshot of its head, users
- *   node build/bench/service/million.js read DIR              reads the snapshot's bytes into memory
- *   node build/bench/service/million.js replay DIR            restores the state from the blocks alone
- *   node build/bench/service/million.js load DIR              restores it from the snapshot
- *   node build/bench/service/million.js answer DIR            compares answers with those of a small exchange
+ *   node build/bench/service/million.js build DIR ACCOUNTS    writes ledger, snapshot and users
+ *   node build/bench/service/million.js read DIR              reads the snapshot's bytes
+ *   node build/bench/service/million.js replay DIR            restores the state from the blocks
+ *   node build/bench/service/million.js load DIR              restores the state from the snapshot
+ *   node build/bench/service/million.js answer DIR            compares with a small exchange
  *
  * The last line of output is the result, as JSON.
  */
@@ -36,9 +36,9 @@ import { buildLedger, randomQuestions, setUpLines, usersOf } from '../servers/da
 const POSITIONS_PER_ACCOUNT = 3;
 const SMALL_ACCOUNTS = 1000;
 const QUESTIONS = 50_000;
-/** Number of users whose addresses are kept for load generators. */
+/** The number of users whose addresses are written for load generators. */
 const USERS_KEPT = 100_000;
-/** As a snapshot is read. */
+/** The number of bytes that are read at once, as for a snapshot. */
 const PIECE_BYTES = 1 << 20;
 
 async function build(directory: string, accounts: number) {
@@ -50,7 +50,9 @@ async function build(directory: string, accounts: number) {
   return { height: state.height, bytes };
 }
 
-/** Into memory that is new to the process, as a state's is. */
+/**
+ * Reads the snapshot's bytes into memory that is new to the process, as the memory of a state is.
+ */
 function read(directory: string) {
   const snapshots = new SnapshotFolder(directory);
   const file = openSync(snapshots.pathOf(snapshots.heights().at(-1) ?? 0), 'r');
@@ -66,7 +68,7 @@ function read(directory: string) {
   return { seconds, bytes: bytes.length };
 }
 
-/** Restores the state and tells how long it took, and how much memory it holds. */
+/** Restores the state, and returns how long it took, and how much memory it needs. */
 async function restore(directory: string, snapshots: SnapshotFolder) {
   const ledger = await openEmbeddedLedger(directory);
   const start = performance.now();

@@ -1,14 +1,14 @@
 /**
- * Where the time of one request goes, in one worker under full load:
+ * Shows where the time of one request goes, in one worker under full load:
  *
  *   npm run bench:profile                     100,000 accounts, ten seconds of load
  *   npm run bench:profile -- --quick          with fewer, in less time
  *   npm run bench:profile -- --no-fast-lane   without the service's short way for ordinary requests
  *
- * The engine is asked every so often which function it is in. What a function took of a request is
- * the time of all such samples, over the number of requests that were answered meanwhile. Functions
- * that the engine has built into their callers count as part of these, and time in which the machine
- * was given to another process counts as the function's that was interrupted.
+ * The engine reports at a short interval which function it runs. The time of a function for a
+ * request is the time of all its samples, divided by the number of requests that were answered
+ * meanwhile. Functions that the engine has inlined count as part of their callers. Time in which
+ * another process has the core counts as the time of the interrupted function.
  */
 
 import { readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const FULL = { accounts: 100_000, warmUpSeconds: 5, seconds: 10 };
 const QUICK = { accounts: 2000, warmUpSeconds: 2, seconds: 3 };
 type Scale = typeof FULL;
 
-/** A function as the engine tells of it; lines and columns are counted from 0. */
+/** A function as the engine reports it. Lines and columns are counted from 0. */
 interface CallFrame {
   readonly functionName: string;
   readonly url: string;
@@ -45,7 +45,7 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** The engine's own protocol, over the WebSocket that it offers. */
+/** A client of the engine's inspector protocol, over the WebSocket that the engine offers. */
 class Inspector {
   readonly #socket: WebSocket;
   #lastId = 0;
@@ -91,14 +91,14 @@ async function takeProfile(inspector: Inspector, load: () => Promise<void>): Pro
   return profile;
 }
 
-/** Time by key, in microseconds. */
+/** The times by key, in microseconds. */
 type Times = Map<string, number>;
 
 function addTime(times: Times, key: string, microseconds: number): void {
   times.set(key, (times.get(key) ?? 0) + microseconds);
 }
 
-/** Time that was spent in each function itself, without those that it called. */
+/** Returns the time in each function itself, without the functions that it called. */
 function selfTimes({ nodes, samples, timeDeltas }: Profile, keyOf: (frame: CallFrame) => string) {
   const keys = new Map(nodes.map(({ id, callFrame }) => [id, keyOf(callFrame)]));
   const times: Times = new Map();
@@ -124,7 +124,10 @@ function sourceMapOf(url: string): SourceMap {
   return map;
 }
 
-/** The file and line; of what was built here, those that it was built from. */
+/**
+ * Returns the file and line of a function. If the file was built here, they are the file and line
+ * of the source.
+ */
 function locate({ url, lineNumber, columnNumber }: CallFrame): string {
   const file = fileOf(url);
   if (!file.startsWith('dist/')) return `${file}:${lineNumber + 1}`;
@@ -139,7 +142,7 @@ function nameFunction(frame: CallFrame): string {
   return frame.url === '' ? name : `${name} ${locate(frame)}`;
 }
 
-/** Which part of the process a function belongs to. */
+/** Returns the part of the process that a function belongs to. */
 function nameGroup(frame: CallFrame): string {
   const { functionName, url } = frame;
   if (functionName === '(garbage collector)') return 'garbage collection';
@@ -169,7 +172,7 @@ async function run(bench: Bench, scale: Scale, flags: readonly string[]): Promis
   const bodies = users.map(askForAccount);
   const wrk = new Wrk({ folder, name: 'profile', bodies, requestPath });
   const port = await chooseFreePort();
-  // Not announced on standard error, where nobody would want to read it.
+  // The second flag prevents that the inspector announces itself on standard error.
   const nodeFlags = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http'];
   await bench.keep(startWriter(folder));
   const options = { workers: 1, flags: [...PATIENCE, ...flags], nodeFlags };

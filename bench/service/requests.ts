@@ -1,4 +1,6 @@
-/** Requests of other kinds than whole ones that are answered, each beside those, from one load program. */
+/**
+ * Compares other kinds of requests with whole requests that are answered, with one load program.
+ */
 
 import type { Budget } from '../../src/config/budget.ts';
 import { Client } from '../../tools/harness/running.ts';
@@ -17,11 +19,16 @@ import { askForAccount, createKey, type Exchange } from '../servers/exchange.ts'
 import { type RunningServer, startFixedAnswer } from '../servers/servers.ts';
 import type { RoundsScale } from './throughput.ts';
 
-/** So few that answers are mostly kept ones: what differs is all but the answer. */
+/**
+ * So few users that the cache has most answers. The kinds then differ in everything but the answer.
+ */
 const FEW_USERS = 1000;
-/** Dashboards that ask for an account each: at most one of its questions is answered between two blocks. */
+/**
+ * The number of dashboards, each of which asks for one account. At most one question about each
+ * account is answered between two blocks.
+ */
 const DASHBOARDS = 4_000;
-/** Spent with one question; nothing comes back while the bench runs. */
+/** A budget that one question spends, and that is not refilled while the benchmark runs. */
 const SMALL_BUDGET: Budget = { weight: 20, periodMs: 3_600_000 };
 
 export const WHOLE = 'answered';
@@ -34,9 +41,9 @@ const BARE_KINDS: readonly string[] = [WHOLE, APART];
 export interface Kind {
   readonly name: string;
   readonly task: Omit<Group, 'name'>;
-  /** The least that requests/s may be as a ratio to another kind. */
+  /** The minimum ratio of its requests/s to those of another kind. */
   readonly ratioMin?: number;
-  /** That other kind, unless it is the first. */
+  /** The name of this other kind; the first kind by default. */
   readonly beside?: string;
 }
 
@@ -55,7 +62,7 @@ function poll(path: string, user: string): Sent {
   return get(path, user, 'If-None-Match: *\r\n');
 }
 
-/** The kinds of requests; `spentPath` is that of a key whose budget is spent. */
+/** Returns the kinds of requests. `spentPath` is the path of a key whose budget is spent. */
 function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] {
   const whole = { body: 'whole' } as const;
   const few = users.slice(0, FEW_USERS);
@@ -103,7 +110,7 @@ function listKinds({ users, requestPath }: Exchange, spentPath: string): Kind[] 
   ];
 }
 
-/** Makes a key, and lets each of the servers spend its budget. */
+/** Creates a key, and spends its budget at each of the servers. Returns the path of the key. */
 async function spendBudget(folder: string, servers: readonly RunningServer[]): Promise<string> {
   const secret = await createKey(folder, SMALL_BUDGET);
   for (const { port } of servers) {
@@ -141,13 +148,16 @@ async function measureRow(
   };
 }
 
-/** Every kind at every server; the rows of a kind are beside each other. */
+/** Returns a row for every kind at every server. The rows of a kind are next to each other. */
 async function listRows(exchange: Exchange, servers: readonly RunningServer[]): Promise<Row[]> {
   const kinds = listKinds(exchange, await spendBudget(exchange.folder, servers));
   return kinds.flatMap((kind) => servers.map((server): Row => ({ kind, server, rounds: [] })));
 }
 
-/** What Node itself takes for a body apart: the same requests at sockets with one fixed answer. */
+/**
+ * Returns rows for the time that Node itself takes for a separate body: the same requests to
+ * sockets with one fixed answer.
+ */
 function listBareRows(rows: readonly Row[], server: RunningServer): Row[] {
   const kinds = rows.map(({ kind }) => kind).filter(({ name }) => BARE_KINDS.includes(name));
   return kinds.map(({ name, task }) => {
@@ -155,7 +165,7 @@ function listBareRows(rows: readonly Row[], server: RunningServer): Row[] {
   });
 }
 
-/** In turns; the kinds of these names, or all. */
+/** Measures the kinds with these names, or all kinds, in turns. */
 export async function measureKinds(
   exchange: Exchange,
   servers: readonly RunningServer[],
@@ -168,7 +178,10 @@ export async function measureKinds(
   return measured;
 }
 
-/** Processor time of an answer of one row over that of another, round by round. */
+/**
+ * Returns the processor time of an answer of one row divided by that of the reference, for each
+ * round.
+ */
 export function costRatios({ rounds }: Row, reference: Row): number[] {
   return ratiosIn(rounds, reference.rounds, 'serverMicroseconds');
 }

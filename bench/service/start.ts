@@ -1,7 +1,7 @@
 /**
- * What serving a million accounts takes: memory, and the time from the start of the process to the
- * first answer over HTTP. The time is compared with reading the snapshot's bytes into memory, nothing
- * else, in a process that is running already; both find the file in the system's cache.
+ * Measures what serving a million accounts takes: memory, and the time from the start of the
+ * process to the first answer over HTTP. The reference for the time only reads the snapshot's bytes
+ * into memory, in a process that already runs. Both find the file in the system's cache.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -22,11 +22,14 @@ const MEGABYTES_MAX = 450;
 export interface StartScale {
   readonly accounts: number;
   readonly rounds: number;
-  /** How long the last one serves before its memory is looked at. */
+  /** The time for which each server has load before its memory is measured. */
   readonly loadSeconds: number;
 }
 
-/** A step of million.ts, in a process of its own; the last line of its output is the result. */
+/**
+ * Runs a step of million.ts in a separate process, and returns its result: the last line of its
+ * output.
+ */
 export function runMillionStep(...args: string[]) {
   const script = path.join(import.meta.dirname, 'million.js');
   const { status, stdout } = spawnSync(process.execPath, [script, ...args], {
@@ -42,7 +45,10 @@ interface Started {
   readonly seconds: number;
 }
 
-/** Until an account's question has its answer; before that there are refusals. */
+/**
+ * Starts a server, and asks it about an account until there is an answer. Before that the server
+ * refuses the question.
+ */
 async function startUntilAnswer(
   directory: string,
   requestPath: string,

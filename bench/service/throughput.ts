@@ -1,6 +1,6 @@
 /**
- * How many requests a second one worker answers, beside servers that compute nothing: they answer
- * with one fixed body of the length of a typical answer.
+ * Measures how many requests a second one worker answers. The references are servers that compute
+ * nothing: they answer with one fixed body of the length of a typical answer.
  */
 
 import { median, spreadOf } from '../frame/measure.ts';
@@ -17,7 +17,7 @@ import { Wrk } from '../load/wrk.ts';
 import { askForAccount, type Exchange } from '../servers/exchange.ts';
 import { type RunningServer, startFixedAnswer } from '../servers/servers.ts';
 
-/** How many users a crowd of dashboards looks at again and again. */
+/** The number of users that many dashboards ask for again and again. */
 const FEW_USERS = 1000;
 
 export interface RoundsScale {
@@ -33,7 +33,10 @@ export interface Contestant {
   readonly rounds: Round[];
 }
 
-/** Processor times are of all processes of the server, and of wrk, for one answer. */
+/**
+ * The figures of a round. The processor times are the times of all processes of the server, and of
+ * wrk, for one answer.
+ */
 export interface Round {
   readonly requestsPerSecond: number;
   readonly serverMicroseconds: number;
@@ -51,7 +54,7 @@ async function measureRound({ server, wrk }: Contestant, seconds: number): Promi
   };
 }
 
-/** In turns, so that whatever else the machine does meets all of them alike. */
+/** Measures in turns, so that other work of the machine affects all contestants in the same way. */
 export async function measureInTurns(
   contestants: readonly Contestant[],
   scale: RoundsScale,
@@ -64,7 +67,10 @@ export async function measureInTurns(
   }
 }
 
-/** Requests/s of one over those of another, round by round. */
+/**
+ * Returns the requests/s of a contestant divided by the requests/s of the reference, for each
+ * round.
+ */
 export function ratiosOf({ rounds }: Contestant, reference: Contestant): number[] {
   return ratiosIn(rounds, reference.rounds, 'requestsPerSecond');
 }
@@ -91,11 +97,14 @@ export function printContestants(contestants: readonly Contestant[]): void {
 
 export interface Throughput {
   readonly goals: readonly Goal[];
-  /** What the service answers at most, with random users. */
+  /** The maximum of requests/s that the service answers, with random users. */
   readonly requestsPerSecond: number;
 }
 
-/** The others are started and stopped here; nginx is also what latencies are compared with. */
+/**
+ * Measures all contestants. The other servers are started and stopped here; nginx is not, because
+ * latencies are compared with it, too.
+ */
 export async function benchThroughput(
   exchange: Exchange,
   perpinfo: RunningServer,
@@ -135,7 +144,10 @@ export async function benchThroughput(
   }
 }
 
-/** Spread over all of them, so that they do not share cache lines. */
+/**
+ * Returns some of the bodies. They are spread over all bodies, so that their users do not share
+ * cache lines.
+ */
 export function pickFew(bodies: readonly string[]): string[] {
   const stride = Math.max(1, Math.floor(bodies.length / FEW_USERS));
   return bodies.filter((_, index) => index % stride === 0).slice(0, FEW_USERS);

@@ -1,7 +1,8 @@
 /**
- * What a second worker brings where the load comes from the same cores. Two workers and wrk want
- * three cores; where there are two, requests/s cannot double, and so the processor time of an answer
- * is stated: if it stays the same, workers do not hinder each other, and the rest is for the cores.
+ * Measures what a second worker gains if the load runs on the same cores. Two workers and wrk need
+ * three cores. On a machine with two cores, requests/s cannot double, so the processor time of an
+ * answer is stated, too. If this time stays the same, workers do not slow each other down, and only
+ * the cores are missing.
  */
 
 import { availableParallelism } from 'node:os';
@@ -39,7 +40,10 @@ export async function benchWorkers(
   }
 }
 
-/** The most that the cores could answer, at what an answer costs the server and wrk together. */
+/**
+ * Returns the maximum of requests/s that the cores allow, from the processor time of an answer in
+ * the server and in wrk.
+ */
 function ceilingOf({ serverMicroseconds, wrkMicroseconds }: Round): number {
   return (availableParallelism() * 1e6) / (serverMicroseconds + wrkMicroseconds);
 }

@@ -1,8 +1,10 @@
 /**
- * The ledger that `weights.ts` asks about: the simulator's, with whales, accounts of 15,000 fills in every
- * market of the first dex but one. One is solvent, with positions of a billion dollars; one stays below its
- * maintenance margin, so that each block that makes a position smaller liquidates it. The last blocks open
- * many more accounts of that size, so that answers about them are computed anew: a cache has no room for all.
+ * The ledger that `weights.ts` asks about: a ledger of the simulator with whales, which are
+ * accounts with 15,000 fills. They trade in every market of the first dex but one. One whale is
+ * solvent, with positions of a billion dollars. The other whale stays below its maintenance margin,
+ * so that each block that makes a position smaller liquidates it. The last blocks open many more
+ * accounts of that size. A cache has no room for all of them, so that answers about them are
+ * computed anew.
  */
 
 import { USD_DECIMALS } from '../../src/events/fields.ts';
@@ -17,16 +19,16 @@ import { usersOf } from '../servers/dataset.ts';
 const ACCOUNTS = 2_000;
 const BLOCKS = 3_000;
 const FILLS_PER_BLOCK = 5;
-/** In dollars. */
+/** The value of a fill, in dollars. */
 const FILL_NOTIONAL = 10_000_000;
 const USERS_ASKED = 200;
-/** More than a cache of 4 MB holds of answers of 13 KB. */
+/** The number of further whales. A cache of 4 MB has no room for so many answers of 13 KB. */
 const WHALES_ANEW = 400;
 const WHALES_PER_BLOCK = 20;
-/** In dollars, of each position. */
+/** The maximum value of each position, in dollars. */
 const POSITION_NOTIONAL_MAX = 300_000_000;
 
-/** In this coin the whales have no position. */
+/** The coin in which the whales have no position. */
 export const UNTRADED = 'BTC';
 
 interface Whale {
@@ -42,7 +44,7 @@ export const WHALES: readonly Whale[] = [
 
 export interface WeightsData {
   readonly users: readonly string[];
-  /** Many more: a cache has no room for their answers. */
+  /** Many more users: a cache has no room for all answers about them. */
   readonly allUsers: readonly string[];
   readonly allWhales: readonly string[];
   readonly height: number;
@@ -50,7 +52,7 @@ export interface WeightsData {
   readonly lastTime: number;
 }
 
-/** A ledger with its archive in the folder. */
+/** Writes a ledger and its archive to the folder. */
 export async function buildWeightsData(folder: string): Promise<WeightsData> {
   const simulator = createSimulator({ seed: 'weights', accounts: ACCOUNTS });
   let firstTime = 0;
@@ -84,7 +86,7 @@ function pickUsers(users: readonly string[]): string[] {
   return Array.from({ length: USERS_ASKED }, () => users[random.below(users.length)]);
 }
 
-/** The block with the fills of the whales, whom the simulator does not know. */
+/** Returns the block with additional fills of the whales, which the simulator does not know. */
 function addFills(line: string, { state }: Simulator, random: Random): string {
   const { height, time, events } = JSON.parse(line);
   for (const { user, transfer } of WHALES) {
@@ -103,14 +105,17 @@ function listWhales(): string[] {
   );
 }
 
-/** Some in each of the last blocks, since a block may not be longer than a megabyte. */
+/**
+ * Returns the whales that a block opens. Each of the last blocks opens some whales, because a block
+ * must not be longer than a megabyte.
+ */
 function openedIn(block: number): string[] {
   const whales = listWhales();
   const start = (block - BLOCKS - 1) * WHALES_PER_BLOCK + whales.length;
   return start < 0 ? [] : whales.slice(start, start + WHALES_PER_BLOCK);
 }
 
-/** The block with accounts of billions that it opens. */
+/** Returns the block with the accounts of these users, which have billions of dollars. */
 function addWhales(
   line: string,
   users: readonly string[],

@@ -1,15 +1,18 @@
 /**
- * How long the longest answers of an exchange hold a worker's event loop while they are passed on:
+ * Measures how long the longest answers of an exchange block a worker's event loop while they are
+ * forwarded:
  *
  *   npm run bench:giant                  a minute
  *   npm run bench:giant -- --quick       some seconds
  *
- * A round is as short as a few answers, and the figure is the median of the rounds: work that belongs to an answer is
- * in every round, and a slice that another program made longer is in few of them. For the same reason the script runs
- * with --single-threaded: the processor time of a slice is that of the whole process.
+ * A round is as short as a few answers, and the figure is the median of the rounds. Work that
+ * belongs to an answer is in every round, but a slice that another program made longer is in few
+ * rounds. For the same reason the script runs with --single-threaded: the processor time of a slice
+ * is the time of the whole process.
  *
- * The worker runs in this process. The follower, and the clients, which ask for 7.8 MB again and again, run in
- * processes of their own; the answer comes over the socket between follower and worker, as in a service.
+ * The worker runs in this process. The follower runs in a separate process, and so do the clients,
+ * which ask for 7.8 MB again and again. The answer passes through the socket between follower and
+ * worker, as in a service.
  */
 
 import { parseArgs } from 'node:util';
@@ -41,7 +44,7 @@ const ROUNDS_QUICK = 10;
 const WARM_UP_SECONDS = 2;
 const ROUND_SECONDS = 0.15;
 
-/** A follower that knows one answer. */
+/** Runs a follower that has one answer for all questions. */
 async function follow(folder: string): Promise<void> {
   const row = JSON.stringify(ROW);
   const rows = Math.floor(GIANT_BYTES / (row.length + 1));
@@ -59,7 +62,7 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** Asks from so many connections at once. */
+/** Measures one round of the group's questions. */
 async function measure(
   port: number,
   load: RequestLoad,

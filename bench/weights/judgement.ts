@@ -1,21 +1,24 @@
-/** Which figures of `weights.ts` are beyond their limits. */
+/** Decides which figures of `weights.ts` are beyond their limits. */
 
 import { median } from '../frame/measure.ts';
 import { atMost, type Goal } from '../frame/report.ts';
 import type { Figures } from './measure.ts';
 
-/** Beyond this many times an ordinary question the rule is broken. */
+/** The maximum cost of a unit of weight, as a multiple of the cost in an ordinary question. */
 const TIMES_MAX = 8;
 const SLICE_MS_MAX = 10;
-/** What is charged nothing may cost as much as the lightest answer. */
+/** The weight of a question that is not charged: it may cost as much as the lightest answer. */
 const FREE_WEIGHT = 2;
 
 interface Round extends Figures {
-  /** Microseconds for a unit of weight of an ordinary question, just before. */
+  /**
+   * The processor time of a unit of weight of an ordinary question, measured just before, in
+   * microseconds.
+   */
   readonly ordinary: number;
 }
 
-/** What was measured of a question. */
+/** The measurements of a question. */
 export interface Row {
   readonly question: string;
   readonly account: string;
@@ -30,7 +33,10 @@ function timesOf(row: Row): number[] {
   return row.rounds.map((round) => perWeight(round) / round.ordinary);
 }
 
-/** A slice is what the code does at most: what other programs add is not in all rounds. */
+/**
+ * Returns the longest slices of the rounds. What other programs add to a slice is not in all
+ * rounds.
+ */
 function slicesOf(row: Row): number[] {
   return row.rounds.map(({ sliceMs }) => sliceMs);
 }
@@ -61,18 +67,24 @@ export function formatRow(row: Row): string[] {
   ];
 }
 
-/** Charges are sums of fractions, and a bucket refills while it is measured. */
+/**
+ * Rounds a weight, because charges are sums of fractions, and a bucket is refilled during the
+ * measurement.
+ */
 function formatWeight(weight: number): string {
   const rounded = Math.round(weight * 10) / 10;
   return `${Object.is(rounded, -0) ? 0 : rounded}`;
 }
 
-/** The rows in the order of a figure, from the largest. */
+/** Returns the rows in the order of a figure, from the largest. */
 function sortBy(rows: readonly Row[], of: (row: Row) => number[]): Row[] {
   return [...rows].sort((one, other) => median(of(other)) - median(of(one)));
 }
 
-/** For each limit, the row that is nearest to it, and all that are beyond it. */
+/**
+ * Returns the goals: for each limit, the row that is nearest to it, and all rows that are beyond
+ * it.
+ */
 export function goalsOf(rows: readonly Row[]): Goal[] {
   const goals: Goal[] = [];
   const judge = (figure: string, limit: number, of: (row: Row) => number[], unit = '') => {

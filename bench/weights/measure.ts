@@ -1,4 +1,4 @@
-/** The service that `weights.ts` measures, in this process, with clients in others. */
+/** Runs the service that `weights.ts` measures in this process, with clients in other processes. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budgets } from '../../src/access/budgets.ts';
@@ -18,19 +18,24 @@ import type { PushCase } from './push-cases.ts';
 import type { Case, Keys } from './questions.ts';
 import { startStubFollower } from './stub-follower.ts';
 
-/** Neither spent nor clipped by anything that is asked here. */
+/** A budget that no question of this benchmark can spend, and that clips no charge. */
 const LARGE_BUDGET = { weight: 1e12, periodMs: 86_400_000 };
 const SMALL_BUDGET = { weight: 2, periodMs: 86_400_000 };
 const SPENT_KEYS = 64;
 const CONNECTIONS = 8;
-/** Fewer are measured again, for longer, up to this time. */
+/**
+ * If fewer questions were answered, they are measured again, for a longer time up to SECONDS_MAX.
+ */
 const ANSWERED_MIN = 20;
 const SECONDS_MAX = 5;
 const FOLLOWING_SECONDS = 5;
-/** Subscriptions, each of which has an update with every block. */
+/**
+ * The number of connections, and of subscriptions of each. Each subscription has an update with
+ * every block.
+ */
 const SUBSCRIBERS = { connections: 100, each: 2 };
 
-/** In seconds. */
+/** The durations of the parts of a measurement, in seconds. */
 export interface Durations {
   readonly warmUp: number;
   readonly measured: number;
@@ -60,7 +65,7 @@ export class WeightsService {
   readonly #frames = new PushLoad();
   readonly #slices = new LongestSlice();
   readonly #close: () => Promise<void>;
-  /** The share of a core that following the ledger takes. */
+  /** The share of a core that the service uses to follow the ledger. */
   #followingCores = 0;
 
   constructor(
@@ -82,7 +87,7 @@ export class WeightsService {
     await this.#close();
   }
 
-  /** Blocks come in, and nobody asks. */
+  /** Measures the cost of following the ledger: blocks are appended, and no client asks. */
   async measureFollowing(): Promise<void> {
     await sleep(FOLLOWING_SECONDS * 1000);
     const { microseconds } = await this.#time(async (seconds) => {
@@ -115,14 +120,16 @@ export class WeightsService {
     });
   }
 
-  /** Subscriptions to users, while blocks come: each update is charged nothing. */
+  /**
+   * Measures updates of subscriptions to users while blocks are appended. Updates are not charged.
+   */
   async update(users: readonly string[]): Promise<Figures> {
     const wishes = drawWishes('updates', { users, dexes: [''] }, SUBSCRIBERS);
     const { plain: port } = this.#ports;
     const clients = await startClients({ port, secret: this.keys.key, wishes });
     try {
       return await this.#measure(async (seconds) => {
-        // Whole blocks: there are ten a second.
+        // The time is long enough for whole blocks, of which there are ten a second.
         const received = await clients.measure(Math.max(1, 4 * seconds));
         return {
           answered: received.updatesPerSecond * Math.max(1, 4 * seconds),
@@ -170,7 +177,10 @@ async function createKeys(folder: string): Promise<Keys> {
   return { key, spentKeys };
 }
 
-/** Two services on one state: one forwards questions, to a follower that knows the answers. */
+/**
+ * Opens two services on one state. One of them forwards questions to a follower that has the
+ * answers.
+ */
 export async function openWeightsService(
   folder: string,
   { height }: WeightsData,

@@ -1,4 +1,4 @@
-/** The frames of push of `weights.ts`: questions, subscriptions, and what is refused. */
+/** The push frames of `weights.ts`: questions, subscriptions, and frames that are refused. */
 
 import { formatPost, listPushFloods } from '../load/push-frames.ts';
 import type { PushStep } from '../load/push-load.ts';
@@ -11,7 +11,7 @@ export interface PushCase {
   readonly account: string;
   readonly steps: readonly PushStep[];
   readonly connections?: number;
-  /** Asked of the service that forwards questions. */
+  /** True if the question is sent to the service that forwards questions. */
   readonly isForwarded?: true;
 }
 
@@ -21,7 +21,10 @@ function posts(questions: readonly object[]): PushStep[] {
   return questions.map((question) => ({ frame: formatPost(question), answers: 1 }));
 }
 
-/** An acknowledgement and the first state; then another acknowledgement. */
+/**
+ * Returns a step that subscribes and a step that unsubscribes. The first is answered by an
+ * acknowledgement and the first state, the second by another acknowledgement.
+ */
 function changes(user: string): PushStep[] {
   const subscription = { type: 'clearinghouseState', user };
   return [

@@ -1,6 +1,6 @@
 /**
- * The questions of `weights.ts`: every type, about ordinary accounts and whales, forwarded ones, and what is
- * refused.
+ * The questions of `weights.ts`: every type about ordinary accounts and about whales, forwarded
+ * questions, and requests that are refused.
  */
 
 import { POINTS_MAX } from '../../src/info/archive/time-range.ts';
@@ -25,13 +25,16 @@ export interface Case {
   readonly account: string;
   readonly requests: readonly Buffer[];
   readonly connections?: number;
-  /** Asked of the service that forwards questions. */
+  /** True if the question is sent to the service that forwards questions. */
   readonly isForwarded?: true;
 }
 
 export interface Keys {
   readonly key: string;
-  /** Of keys whose budgets are spent with the first question; many, since refusals of each have a pace. */
+  /**
+   * Keys whose budgets are spent with the first question. There are many, because the refusals of
+   * each key have a limited pace.
+   */
   readonly spentKeys: readonly string[];
 }
 
@@ -57,7 +60,7 @@ export function listCases(data: WeightsData, keys: Keys): Case[] {
   ];
 }
 
-/** So many that each answer is computed anew. */
+/** Returns so many accounts that each answer is computed anew. */
 export function listManyAccounts({ allUsers, allWhales }: WeightsData): Account[] {
   return [
     { account: 'ordinary, anew', users: allUsers },
@@ -82,7 +85,7 @@ function listForwarded(post: Post): Case[] {
   ];
 }
 
-/** What is asked while blocks come in. */
+/** Returns the questions that are asked while blocks are appended. */
 export function listPresentCases(data: WeightsData, { key }: Keys): Case[] {
   const post = (body: unknown) => formatQuestion(key, { body: JSON.stringify(body) });
   const ordinary = { account: 'ordinary', users: data.users };
@@ -127,7 +130,7 @@ function listPresent(accounts: readonly Account[], post: Post): Case[] {
   return cases;
 }
 
-/** Present types at random heights. */
+/** Returns questions of the types about the present, at random heights. */
 function listPast(accounts: readonly Account[], { height }: WeightsData, post: Post): Case[] {
   const random = new Random('heights');
   const atHeights = (users: readonly string[], fields: (user: string) => Fields) =>
@@ -159,7 +162,7 @@ function listPast(accounts: readonly Account[], { height }: WeightsData, post: P
   return cases;
 }
 
-/** Series: short ones, and as long as they may be. */
+/** Returns questions about time series, short ones and the longest ones. */
 function listSeries(
   accounts: readonly Account[],
   { firstTime, lastTime }: WeightsData,
@@ -190,7 +193,10 @@ function listSeries(
   return cases;
 }
 
-/** What is costly to read, of keys that have much left and of keys that have nothing. */
+/**
+ * Returns requests that are costly to read, with a key that has a large budget, and with keys whose
+ * budgets are spent.
+ */
 function listRefused({ users }: WeightsData, { key, spentKeys }: Keys): Case[] {
   const account = { type: 'clearinghouseState', user: users[0] };
   const bodies = listBodies(JSON.stringify(account));

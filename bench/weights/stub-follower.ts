@@ -1,6 +1,7 @@
 /**
- * The other end of the channel of a service that forwards questions, in a process of its own: a follower
- * that has the exchange's answers already. So what a forwarded question costs a worker is measured alone.
+ * The other end of the channel of a service that forwards questions, in a separate process: a
+ * follower that already has the exchange's answers. The benchmark so measures only what a forwarded
+ * question costs a worker.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -12,18 +13,18 @@ import { FORWARDED_EXAMPLES } from '../../tools/stub-exchange/forwarded-answers.
 import { ask, forkScript, isForked, stopChild } from '../frame/child.ts';
 
 const SCRIPT = import.meta.filename;
-/** With these, `userFills` of this user is an answer of 7.8 MB. */
+/** The user whose `userFills` are an answer of 7.8 MB. */
 export const GIANT_USER = `0x${'9'.repeat(40)}`;
 const GIANT_ROWS = 30_000;
 
-/** Listens in the folder of a ledger. */
+/** Starts the follower, which listens in the folder of a ledger. */
 export async function startStubFollower(folder: string): Promise<{ stop(): Promise<void> }> {
   const follower: ChildProcess = forkScript(SCRIPT);
   await ask(follower, { folder });
   return { stop: () => stopChild(follower) };
 }
 
-/** Fills, as the exchange lists them. */
+/** Returns fills as the exchange lists them. */
 export function giantRows(): object[] {
   const fill = {
     ...{ coin: 'BTC', px: '60000.0', sz: '0.01', side: 'B', time: 1_789_132_385_514 },

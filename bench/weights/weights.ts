@@ -1,13 +1,15 @@
 /**
- * What each question costs for the weight that is charged for it, beside an ordinary clearinghouseState:
+ * Measures what each question costs for the weight that is charged for it, compared with an
+ * ordinary clearinghouseState:
  *
  *   npm run bench:weights                          every question, ten minutes
  *   npm run bench:weights -- --short               the same in three minutes, less exactly
- *   npm run bench:weights -- portfolio 'at a past' those whose line holds one of these texts
+ *   npm run bench:weights -- portfolio 'at a past' only questions with one of these texts
  *
- * One worker answers in this process, over sockets, and a client asks in another. Processor time is that
- * of this process, garbage collection and the system's part included. First the ledger stands still. Then
- * another process appends ten blocks a second; what following them takes is measured alone, and left out.
+ * One worker answers in this process, over sockets, and a client asks in another process. The
+ * processor time is the time of this process, including garbage collection and the system's part.
+ * In the first part the ledger does not grow. In the second part another process appends ten blocks
+ * a second. The time for following these blocks is measured separately, and left out.
  */
 
 import { runBench } from '../frame/frame.ts';
@@ -30,9 +32,12 @@ const WARM_UP_ROUNDS = 3;
 const SHORT = '--short';
 const DURATIONS: Durations = { warmUp: 0.5, measured: 0.5, slices: 0.2 };
 const SHORT_DURATIONS: Durations = { warmUp: 0.1, measured: 0.2, slices: 0.1 };
-/** A figure beyond its limit is measured again so often; the median counts. */
+/** The number of further measurements of a figure that is beyond its limit. The median counts. */
 const AGAIN = 4;
-/** The reference is measured again after so many cases, since other programs come and go. */
+/**
+ * The reference is measured again after this number of cases, because other programs may start and
+ * end.
+ */
 const REFERENCE_EVERY = 8;
 const REFERENCES = 5;
 
@@ -43,12 +48,12 @@ function isChosen({ question, account }: Case | PushCase): boolean {
   return texts.length === 0 || texts.some((text) => `${question} ${account}`.includes(text));
 }
 
-/** Measures the cases, each beside an ordinary question. */
+/** Measures the cases, and compares each with an ordinary question. */
 class Table {
   readonly rows: Row[] = [];
   readonly #service: WeightsService;
   readonly #reference: Case;
-  /** Microseconds for a unit of weight of an ordinary question. */
+  /** The processor times of a unit of weight of an ordinary question, in microseconds. */
   readonly #references: number[] = [];
   #count = 0;
 
@@ -67,7 +72,7 @@ class Table {
     this.#references.push(microseconds / weight);
   }
 
-  /** Of the last ones, since another program may disturb any of them. */
+  /** The median of the last references, because another program may disturb any of them. */
   get #ordinary(): number {
     return median(this.#references.slice(-REFERENCES));
   }
