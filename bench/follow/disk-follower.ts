@@ -23,7 +23,7 @@ const STEP_MS = 100;
 /** The interval at which the archiver writes. */
 const FLUSH_MS = 1_000;
 const MINUTE_MS = 60_000;
-/** The defaults of the settings. */
+/** The default settings of a follower. */
 const SETTINGS = {
   sweepMs: 60_000,
   forgetMs: 3_600_000,

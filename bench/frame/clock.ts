@@ -1,4 +1,4 @@
-/** Times that processes of one machine can compare: milliseconds of the system's steady clock. */
+/** A clock that all processes of one machine share: milliseconds of the system's steady clock. */
 
 /** The start of this process by the steady clock. `performance.now()` counts from this start. */
 const PROCESS_START_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();

@@ -49,7 +49,7 @@ async function measurePeak(...args: string[]): Promise<number> {
   let peak = 0;
   const timer = setInterval(() => {
     if (child.pid === undefined || child.exitCode !== null) return;
-    // A process that has ended has no memory.
+    // The memory of a process that has ended is not a number, and counts as 0.
     peak = Math.max(peak, rssAnonMegabytes(child.pid) || 0);
   }, SAMPLE_MS);
   const code = await new Promise((resolve) => child.once('exit', resolve));

@@ -1,4 +1,4 @@
-/** Frames that a client of push may send. */
+/** Creates frames that a client may send on a push connection. */
 
 const LONG_BYTES = 60_000;
 

@@ -118,7 +118,7 @@ function readHeader(bytes: Buffer, names: readonly Buffer[], end: number): numbe
 
 /** A connection that sends a request, and reports when its answer is complete. */
 class Connection {
-  /** The request in flight. */
+  /** The number of the request in flight. */
   request = 0;
   height = 0;
   readonly #socket: Socket;

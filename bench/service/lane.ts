@@ -1,5 +1,6 @@
 /**
- * Processor time of requests that are not whole POSTs, as a ratio to a whole POST of the same run:
+ * Measures the processor time of requests that are not whole POSTs, as a ratio to the time of a
+ * whole POST in the same run:
  *
  *   npm run bench:lane                    about two minutes
  *   npm run bench:lane -- --quick         a trial run

@@ -103,7 +103,7 @@ function selfTimes({ nodes, samples, timeDeltas }: Profile, keyOf: (frame: CallF
   const keys = new Map(nodes.map(({ id, callFrame }) => [id, keyOf(callFrame)]));
   const times: Times = new Map();
   samples.forEach((id, index) => {
-    // The time from one sample to the next belongs to the first of them.
+    // The time between two samples belongs to the function of the earlier sample.
     addTime(times, keys.get(id) ?? '', timeDeltas[index + 1] ?? SAMPLE_MICROSECONDS);
   });
   return times;

@@ -1,4 +1,4 @@
-/** The whole page. */
+/** The root component of the page. */
 
 import { AccountPanel } from './account/account.tsx';
 import { AuctionPanel } from './account/auction.tsx';

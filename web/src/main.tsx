@@ -168,7 +168,10 @@ function openBoard(): void {
   updateUrl(store.view, true);
 }
 
-/** Moving between past and present adds a history entry; moving within the past replaces it. */
+/**
+ * Shows a height, or the present. A move between past and present adds a history entry. A move
+ * within the past replaces the entry.
+ */
 function showAt(at: number | undefined): void {
   const isStep = (at === undefined) !== (store.view.at === undefined);
   leaveFor(at);

@@ -11,7 +11,7 @@ import { nameOf, usersOnBoard } from './view/address-book.ts';
 import { isCurrent } from './view/selectors.ts';
 import { EMPTY_PANEL, type View } from './view/store.ts';
 
-/** The sign in front of the value. */
+/** The sign in front of the account or the board in the title. */
 const MARKS: Readonly<Record<LevelOrUnknown, string>> = {
   safe: '',
   watch: '! ',

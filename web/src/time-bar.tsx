@@ -12,7 +12,7 @@ import { formatUrlState } from './view/url-state.ts';
 export interface TimeActions {
   /** Shows the page as it was at a height; undefined shows the present. */
   showAt(at: number | undefined): void;
-  /** Shows the last block that is not later than a time, in milliseconds. */
+  /** Shows the page as it was at the last block that is not later than a time, in milliseconds. */
   showAtTime(timeMs: number): void;
 }
 

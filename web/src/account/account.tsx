@@ -198,7 +198,7 @@ interface GaugeProps {
 
 const MARK_DASHES = dashesAt(marginRatioMarks());
 
-/** A half circle, filled from the left, with marks at the thresholds. */
+/** A half circle that is filled from the left, with marks at the thresholds. */
 function Gauge({ share, tone, text, where, children }: GaugeProps) {
   const arc = 'M 10 55 A 45 45 0 0 1 100 55';
   return (

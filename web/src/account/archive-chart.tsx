@@ -235,7 +235,7 @@ interface ZoomButtonsProps {
   press(event: KeyboardEvent): void;
 }
 
-/** These buttons do by keyboard and touch what dragging over the chart does. */
+/** With these buttons, a person can zoom by keyboard and touch, as by dragging over the chart. */
 function ZoomButtons({ view, line, zoom, zoomTo, press }: ZoomButtonsProps) {
   const isZoomed = view.zoom !== undefined;
   const pan = (share: number) => zoomTo(panSpan(line.span, share, line.bounds));

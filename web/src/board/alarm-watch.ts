@@ -64,7 +64,7 @@ export class AlarmWatch {
     const { live, rows, read } = this.#options;
     const { key, book } = live.view;
     const { thresholds = {} } = book.get(user) ?? {};
-    // The page watches nothing without a key.
+    // Without a key, the page receives no figures to check.
     if (key === '' || rows.get(user) === undefined) return [];
     if (Object.keys(thresholds).length === 0) return [];
     read(user);

@@ -40,7 +40,10 @@ export class BoardFeed {
   #key = '';
   #book: AddressBook | undefined;
   #isOffline = false;
-  /** After the first visit the board stays subscribed: a new subscription would be charged again. */
+  /**
+   * True after the person has opened the board. It then stays subscribed, because a new
+   * subscription would be charged again.
+   */
   #isOpened = false;
   /**
    * The newest unread message about each account. The next message replaces it if the row has not
@@ -108,7 +111,7 @@ export class BoardFeed {
     this.#key = wanted;
     this.#push.connect(wanted);
     this.#loseAll();
-    // With a refused key the figures stay, greyed out.
+    // If the key is refused, the figures stay, greyed out.
     if (key === '') this.#options.rows.clear();
     if (wanted === '') this.#poll.stop();
     else this.#poll.start();

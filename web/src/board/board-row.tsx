@@ -61,7 +61,7 @@ interface Drawn
   readonly shown: ShownRow | undefined;
 }
 
-/** Stands for a figure that is unknown or does not apply. */
+/** The text for a figure that is unknown or does not apply. */
 const NOTHING = '–';
 const MINUTE_MS = 60_000;
 

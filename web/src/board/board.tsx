@@ -281,7 +281,7 @@ interface SortNoteProps {
   readonly users: readonly string[];
   /** True if the key's budget does not allow more subscriptions at the moment. */
   readonly isShort: boolean;
-  /** Sorts again. */
+  /** Called to sort the rows again. */
   readonly children: () => void;
 }
 

@@ -5,7 +5,7 @@ import type { NewAlarm } from './alarm-watch.ts';
 
 /** The maximum number of alarms that a notification describes. Further alarms are only counted. */
 const NAMED_MAX = 3;
-/** Two short tones: when each starts, in seconds, and its frequency. */
+/** Two short tones, each with its start in seconds and its frequency in hertz. */
 const LEVEL_TONES = [
   [0, 880],
   [0.18, 1_175],

@@ -18,7 +18,10 @@ const MEASURED_AT_ONCE = 10;
 const MEASURE_MS = 16;
 /** The pause before the next check if no row was ready to be drawn or measured. */
 const REST_MS = 100;
-/** The event by which a browser reports groups of rows that it skips (`content-visibility`). */
+/**
+ * The event with which a browser reports that it starts or stops skipping a group of rows
+ * (`content-visibility`).
+ */
 const SKIPPING = 'contentvisibilityautostatechange';
 
 export interface ScheduledRow {
@@ -36,7 +39,7 @@ interface SkippingEvent extends Event {
 
 export class RowSchedule {
   readonly #rows = new Map<string, ScheduledRow>();
-  /** Groups of rows that are out of sight. */
+  /** The groups of rows that are out of sight. */
   readonly #skipped = new WeakSet<Node>();
   /** The time of each row's last draw or measurement, by performance.now(). */
   readonly #doneMs = new Map<string, number>();

@@ -98,7 +98,7 @@ export class ShownRows {
 }
 
 export interface BoardSum {
-  /** The number of accounts in the sum. */
+  /** The number of accounts whose figures are in the sum. */
   readonly known: number;
   readonly value: string;
   readonly change: string | undefined;

@@ -4,7 +4,10 @@ import { ask, type Refusal } from '../service/service.ts';
 import { type Dex, FIRST_DEX } from '../view/store.ts';
 import type { LiveData } from './live-data.ts';
 
-/** The list rarely changes, and the account's answer has the names of all dexes too. */
+/**
+ * The interval is long, because the list rarely changes, and the account's answer also has the
+ * names of all dexes.
+ */
 const LOOK_MS = 600_000;
 const FAILED_MS = 30_000;
 

@@ -200,7 +200,7 @@ export class Feed {
     if (shown.length === 0) return;
     const { history } = this.#keeper;
     const { isPushed } = this.#watches.account;
-    // The value between two polled answers is unknown.
+    // The values between two polled answers are unknown.
     if (!isPushed) history.interrupt();
     history.add(time, totalsOf(shown).accountValue);
     if (!isPushed) history.interrupt();

@@ -10,7 +10,7 @@ const INTERVAL_MS_MAX = 8_000;
  * its other fields.
  */
 const INTERVAL_MS_PUSHED = 5_000;
-/** A pushed state replaces the health check for this long. */
+/** The time for which a pushed state replaces the health check. */
 const PUSH_FRESH_MS = 1_500;
 /** The time within which push must answer a ping if HTTP does not answer. */
 const PROBE_MS = 1_000;

@@ -24,7 +24,7 @@ export type ThresholdName = (typeof THRESHOLD_NAMES)[number];
 export type Thresholds = Readonly<Partial<Record<ThresholdName, string>>>;
 
 export interface Measured {
-  /** Undefined while the account is unknown. */
+  /** The figures of the account; undefined while they are unknown. */
   readonly figures: BoardFigures | undefined;
   /** The age of the data. */
   readonly ageMs: number;

@@ -15,7 +15,7 @@ export interface NamedFigure {
 
 type Entry = readonly [label: string, text: string | null | undefined];
 
-/** Leaves out entries without a value. */
+/** Returns the named figures, without entries that have no value. */
 function list(entries: readonly Entry[]): NamedFigure[] {
   return entries.flatMap(([label, text]) => (text == null ? [] : [{ label, text }]));
 }

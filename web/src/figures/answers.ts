@@ -132,9 +132,15 @@ export interface Question {
  */
 export interface Answer<T = unknown> {
   readonly value: T;
-  /** Undefined for the exchange's own answer, which is from no ledger. */
+  /**
+   * The ledger height of the answer; undefined if the exchange gave the answer, which is then from
+   * no ledger.
+   */
   readonly height: number | undefined;
   readonly time: number;
-  /** When the account was read from the exchange; undefined on a ledger that follows no exchange. */
+  /**
+   * The time at which the account was read from the exchange; undefined on a ledger that follows no
+   * exchange.
+   */
   readonly accountTime: number | undefined;
 }

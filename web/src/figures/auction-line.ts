@@ -20,7 +20,7 @@ const GAS_DECIMALS = 8;
 export interface Floor {
   readonly startTimeSeconds: number;
   readonly gas: Decimal;
-  /** True if the floor was observed rather than derived. */
+  /** True if the price was at the floor when it was observed; false if the floor is computed. */
   readonly isExact: boolean;
 }
 

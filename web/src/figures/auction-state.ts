@@ -6,7 +6,7 @@ import { formatDuration, formatTime, group } from './text.ts';
 /** The states of an auction. An auction at its floor still runs until a buyer pays. */
 export type AuctionState = 'none' | 'scheduled' | 'running' | 'atFloor' | 'ended';
 
-/** Decides the state by the ledger's time. */
+/** Returns the state at a time of the ledger, in milliseconds. */
 export function stateOfAuction(auction: Auction | null, nowMs: number): AuctionState {
   if (auction === null) return 'none';
   if (auction.endGas !== null) return 'ended';
@@ -55,7 +55,7 @@ export function describeEnd(auction: Auction, { runningMs, endedMs }: Observatio
   return from === to ? `at ${to}` : `between ${from} and ${to}`;
 }
 
-/** Says how long the auction might have run. */
+/** Returns a sentence that says how long the auction could have run. */
 export function describeSchedule(auction: Auction): string {
   const duration = formatDuration(auction.durationSeconds * 1000);
   return (

@@ -1,4 +1,4 @@
-/** The figures of an account that people look for first, computed exactly from its answer. */
+/** Computes exactly, from an account's answer, the figures that people look for first. */
 
 import { holdingsOf, type Totals, totalsOf } from './all-dexes.ts';
 import type { Position, States } from './answers.ts';

@@ -41,7 +41,10 @@ export function formatPositionsCsv(holdings: readonly Holding[]): string {
     .join('');
 }
 
-/** A spreadsheet runs a text that starts with one of these signs as a formula; an apostrophe prevents that. */
+/**
+ * Returns the cell in a form that no spreadsheet runs as a formula. A text that starts with one of
+ * these signs would be run; an apostrophe prevents this.
+ */
 function escapeFormula(cell: string): string {
   const isFigure = /^-?\d+(\.\d+)?$/.test(cell);
   return !isFigure && /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
@@ -55,7 +58,10 @@ export interface Export {
   readonly user: string;
   /** The name of the dex, which is empty for the first dex; undefined means all dexes. */
   readonly dex: string | undefined;
-  /** Undefined for the exchange's own answer, which is from no ledger. */
+  /**
+   * The ledger height of the answer; undefined if the exchange gave the answer, which is then from
+   * no ledger.
+   */
   readonly height: number | undefined;
   /** The time of the answer in milliseconds. */
   readonly time: number;

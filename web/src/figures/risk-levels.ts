@@ -40,7 +40,7 @@ export const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   danger: 'at risk',
 };
 
-/** The colour of a level: a class of the style sheets. */
+/** The colour of a level, which is a class of the style sheets. */
 export type Tone = 'gain' | 'warn' | 'loss';
 
 export const LEVEL_TONES: Readonly<Record<Level, Tone>> = {

@@ -143,7 +143,7 @@ function sumKnown(all: readonly (Known | undefined)[]): Known | undefined {
 export interface Liquidation {
   readonly time: number;
   readonly coin: string;
-  /** The sizes before and after, and the mark price. */
+  /** The size before the liquidation. The next fields are the size after it, and the mark price. */
   readonly szi: string;
   readonly sziAfter: string;
   readonly markPx: string;
@@ -156,7 +156,7 @@ export function joinLiquidations(lists: readonly (readonly Liquidation[])[]): Li
 
 /** The time series of an account over a span of time. */
 export interface ArchiveSeries {
-  /** The account that the series is about, see subjectOf. */
+  /** The account and the dexes that the series is about, as `subjectOf` writes them. */
   readonly subject: string;
   readonly span: TimeSpan;
   readonly stepMs: number;

@@ -5,7 +5,7 @@
 
 import type { Point } from './value-history.ts';
 
-/** Times in seconds, and values; null ends the line until the next value. */
+/** Times in seconds, and their values. A null ends the line until the next value. */
 type Line = readonly [times: readonly number[], values: readonly (number | null)[]];
 
 /** Returns the line of these points. A gap becomes a point without a value. */

@@ -59,7 +59,7 @@ export class DayKeeper {
     this.#known.delete(user);
   }
 
-  /** Forgets all accounts, also in the browser's storage. */
+  /** Forgets the starts of all accounts, also in the browser's storage. */
   forget(): void {
     this.#starts?.clear();
     this.#known.clear();

@@ -4,7 +4,7 @@ import { forgetPoints, loadPoints, savePoints } from './history-storage.ts';
 import { Histories, RANGES, ValueHistory } from './value-history.ts';
 
 const SAVE_MS = 2_000;
-/** Stands for all dexes. No dex has this name. */
+/** The sign for all dexes. No dex has this name. */
 const ALL_DEXES = '*';
 
 export class HistoryKeeper {

@@ -26,7 +26,7 @@ export function findRange(name: RangeName): Range {
 }
 
 export interface Point {
-  /** Milliseconds of ledger time, ascending. */
+  /** The ledger time in milliseconds. The times of points ascend. */
   readonly time: number;
   /** The value in USDC, as the service sent it. */
   readonly value: string;
@@ -36,9 +36,12 @@ export interface Point {
 
 /** An answer of the exchange itself may be this much older than the ledger's last answer. */
 const BACK_MS_MAX = 10_000;
-/** A longer pause than this after an interruption is a gap. */
+/** After an interruption, a pause that is longer than this is a gap. */
 const GAP_MS_MIN = 5_000;
-/** A longer pause than this is a gap even without an interruption, because the machine may have slept. */
+/**
+ * Even without an interruption, a pause that is longer than this is a gap, because the machine may
+ * have slept.
+ */
 const SILENT_MS_MAX = 2 * MINUTE_MS;
 const HISTORIES_MAX = 8;
 

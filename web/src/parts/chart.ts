@@ -25,7 +25,10 @@ function readPalette(): Palette {
   };
 }
 
-/** Times in seconds, and the values of each line; null where a line has no value. */
+/**
+ * The times in seconds, followed by the values of each line. A value is null where a line has no
+ * value.
+ */
 export type ChartData = readonly (readonly (number | null)[])[];
 
 const FONT = '11px system-ui, sans-serif';

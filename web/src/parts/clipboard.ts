@@ -18,7 +18,7 @@ export async function copyText(text: string): Promise<void> {
   if (!isCopied) throw new Error('the browser did not allow it');
 }
 
-/** Copies, and shows the result in a notice with all digits. */
+/** Copies a text, and shows a notice with the text and the result. */
 export function copyAndReport(text: string, showNotice: (notice: string) => void): void {
   copyText(text).then(
     () => showNotice(`Copied ${text}`),

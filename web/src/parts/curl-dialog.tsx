@@ -15,7 +15,7 @@ interface CurlDialogProps {
   close(): void;
 }
 
-/** The mask shown in place of the key. */
+/** The mask that is shown in place of the key. */
 const HIDDEN_KEY = '\u2022\u2022\u2022\u2022\u2022\u2022\u2022\u2022';
 
 function quoteForShell(text: string): string {

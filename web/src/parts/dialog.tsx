@@ -1,4 +1,4 @@
-/** A modal dialog. It closes by its button, by Escape, and by a click outside. */
+/** A modal dialog. Its button, Escape, and a click outside of it close it. */
 
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

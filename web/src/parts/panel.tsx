@@ -18,9 +18,12 @@ interface FrameProps {
   readonly extra?: ComponentChildren;
   /** Buttons that are shown before the button "curl". */
   readonly tools?: ComponentChildren;
-  /** The figures of the panel with all digits. Panels with rows have these figures in each row instead. */
+  /**
+   * The figures of the panel with all digits. Panels with rows do not have it, because each row has
+   * a dialog with its digits.
+   */
   readonly digits?: (() => readonly NamedFigure[]) | undefined;
-  /** False where another panel with the same question shows the error. */
+  /** False if another panel with the same question shows the error. */
   readonly showsProblem?: boolean;
   readonly children: ComponentChildren;
 }

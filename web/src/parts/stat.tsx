@@ -1,4 +1,4 @@
-/** A value with its label, in a list of figures. */
+/** A value with its label, as an element of a list of figures. */
 
 import type { ComponentChildren } from 'preact';
 

@@ -1,14 +1,15 @@
 /**
- * Makes a table narrower that is too wide for its place: the table leaves out what it can, then
- * becomes cards. The style sheet decides by the width of the place in em. If the figures are too
- * wide, this file makes an em larger, so that the place has fewer em.
+ * Fits a table into its place: a table that is too wide leaves out what it can, then becomes cards.
+ * The style sheet decides by the width of the place in em. If the figures are too wide, this file
+ * makes an em larger, so that the place has fewer em.
  */
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
 /**
- * The style sheet changes the table at these widths, from the widest; below the last width rows are cards.
+ * The widths at which the style sheet changes the table, in em, from the widest. Below the last
+ * width, rows are cards.
  */
 const STEPS_EM = [107, 95, 83];
 

@@ -56,7 +56,7 @@ export class Push {
     if (key !== '') this.#open();
   }
 
-  /** Pauses reconnecting while the service is unreachable. */
+  /** Stops reconnecting while the service cannot be reached. */
   pause(): void {
     clearTimeout(this.#retry);
   }

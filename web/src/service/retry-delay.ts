@@ -1,4 +1,4 @@
-/** How long the page waits before it tries again. */
+/** Computes how long the page waits before it tries again. */
 
 import { type BackoffTerms, backoffMs } from '../../../src/timing/backoff.ts';
 

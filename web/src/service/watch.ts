@@ -22,7 +22,7 @@ export class Watch {
   #isPushed = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Incremented to discard the response in flight. */
+  /** Incremented to discard the response of a request in flight. */
   #round = 0;
 
   constructor(options: WatchOptions) {

@@ -8,7 +8,7 @@ export type ReadKey = { readonly key: string } | { readonly problem: string };
 
 const EXPECTED = 'Expected a key, or an address such as';
 
-/** The demo prints its base address as a line for the shell. */
+/** Matches an assignment in a shell, because the demo prints its base address in this form. */
 const SHELL_LINE = /^(?:export\s+)?\w+=(["']?)(.*)\1$/;
 /**
  * Names of the local machine. The page may be open under one of these names, and the address may

@@ -1,4 +1,4 @@
-/** The pace at which the page shows new figures, as the person chose. */
+/** The paces at which the page can show new figures. */
 
 export const PACES = [
   { ms: 250, name: '4 times a second' },

@@ -33,7 +33,7 @@ export function dexesShown({ account, dex }: View): readonly string[] {
   return dex === undefined ? (account.answer?.value.map(([name]) => name) ?? []) : [dex];
 }
 
-/** The page warns before a ledger is stale: from half of the maximum age on. */
+/** The share of the maximum age from which the page warns that the ledger may become stale. */
 const AGING_SHARE = 0.5;
 
 export function isAging(view: View): boolean {
@@ -42,7 +42,7 @@ export function isAging(view: View): boolean {
   return ledgerAgeMs(view) > freshness.maxAgeMs * AGING_SHARE;
 }
 
-/** A state may arrive this much later than its block, in addition to the pace. */
+/** The maximum time from a block to the arrival of its states, in addition to the pace. */
 const PUSH_MS_MAX = 2_000;
 
 /** Returns the time within which every changed state has been pushed, in milliseconds. */

@@ -14,7 +14,7 @@ import type { UrlState } from './url-state.ts';
 
 /** The question of a panel, and the service's answer. */
 export interface Panel<T> {
-  /** Undefined while the page has nothing to ask. */
+  /** The question of the panel; undefined while the page has nothing to ask. */
   readonly question: Question | undefined;
   /** The newest answer; undefined before the first one. */
   readonly answer: Answer<T> | undefined;
@@ -116,7 +116,7 @@ export interface LiveValues {
   readonly terms: ReadonlyMap<string, MarketTerms> | undefined;
   /** The reason why the margin terms are not known. */
   readonly termsRefusal: Refusal | undefined;
-  /** Limits that are crossed now. */
+  /** The limits that are crossed now. */
   readonly alarms: Alarms;
 }
 
@@ -164,7 +164,7 @@ const createLive = (): LiveValues => ({
   alarms: new Map(),
 });
 
-/** Drawing gets at most a sixth of the time, so that a slow machine stays responsive. */
+/** Drawing takes at most a sixth of the time, so that a slow machine stays responsive. */
 const REST_PER_DRAW = 6;
 
 export class Store {
@@ -209,7 +209,8 @@ export class Store {
   /** Draws at the pace that the person chose, in an animation frame. */
   drawPaced(): void {
     if (this.#isScheduled || this.#timer !== undefined || document.hidden) return;
-    // One slow draw, such as the first draw of a long table, says nothing about the next draw.
+    // The faster of the last two draws counts, because one slow draw, such as the first draw of a
+    // long table, says nothing about the next draw.
     const pauseMs = Math.max(this.#view.paceMs, Math.min(...this.#drawMs) * REST_PER_DRAW);
     const sinceMs = performance.now() - this.#drawnMs;
     this.#timer = setTimeout(() => requestAnimationFrame(() => this.#drawNow()), pauseMs - sinceMs);
