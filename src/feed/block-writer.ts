@@ -5,7 +5,7 @@
 
 import type { Block } from '../events/event.ts';
 import { BlockError } from '../events/refusal.ts';
-import type { ChainPoint, StoredBlock } from '../ledger/ledger.ts';
+import type { ChainPoint, LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
 import type { StateView } from '../state/state.ts';
 import { type CheckpointOptions, Checkpoints } from './checkpoints.ts';
 import { checkClock } from './clock-check.ts';
@@ -31,7 +31,9 @@ export interface WriterState {
 
 export interface BlockWriterOptions extends CheckpointOptions {
   readonly replica: WriterState;
-  /** The maximum time by which a block may be ahead of this machine's clock; 0 for no limit. */
+  /** Stores the blocks in place of the ledger's own append, which it calls. */
+  readonly storage?: Pick<LedgerWriter, 'append'> | undefined;
+  /** Maximum time of a block ahead of this machine's clock; 0 for no limit. */
   readonly aheadMsMax: number;
   /**
    * True if blocks must not wait for a snapshot: the saved state is then in memory together with
@@ -50,7 +52,8 @@ export class BlockWriter {
 
   constructor(options: BlockWriterOptions) {
     this.#options = options;
-    this.#committer = new Committer(options.ledger, (height) => options.durable?.(height));
+    const storage = options.storage ?? options.ledger;
+    this.#committer = new Committer(storage, (height) => options.durable?.(height));
     this.#checkpoints = new Checkpoints(options, options.replica.point.height);
   }
 

@@ -6,7 +6,7 @@
 import type { LedgerWriter, StoredBlock } from '../ledger/ledger.ts';
 
 export class Committer {
-  readonly #ledger: LedgerWriter;
+  readonly #ledger: Pick<LedgerWriter, 'append'>;
   readonly #durable: (height: number) => void;
   #pending: StoredBlock[] = [];
   #pendingBytes = 0;
@@ -15,8 +15,8 @@ export class Committer {
   /** Rejects the promise of `unlessFailed`. */
   #interrupt: (failure: Error) => void = () => undefined;
 
-  /** `durable` is called with the last height of each batch when the batch is durable. */
-  constructor(ledger: LedgerWriter, durable: (height: number) => void) {
+  /** `durable` is called with the last height of each batch once it is durable. */
+  constructor(ledger: Pick<LedgerWriter, 'append'>, durable: (height: number) => void) {
     this.#ledger = ledger;
     this.#durable = durable;
   }

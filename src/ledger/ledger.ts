@@ -81,10 +81,17 @@ export function isUnavailable(error: unknown): error is LedgerError {
 
 export class LedgerError extends Error {
   readonly fault: LedgerFault;
+  /** True if nothing was written, so that the same writer may make the same call again. */
+  readonly isRepeatable: boolean;
 
-  constructor(fault: LedgerFault, message: string, options?: ErrorOptions) {
+  constructor(
+    fault: LedgerFault,
+    message: string,
+    options?: ErrorOptions & { readonly isRepeatable?: boolean },
+  ) {
     super(message, options);
     this.name = 'LedgerError';
     this.fault = fault;
+    this.isRepeatable = options?.isRepeatable ?? false;
   }
 }

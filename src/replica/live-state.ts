@@ -55,6 +55,8 @@ type LiveStatus =
 export interface FeedFailure {
   readonly height: number;
   readonly reason: string;
+  /** The feed goes on by itself when the reason has passed. */
+  readonly isRetried?: boolean;
 }
 
 export interface Health {
@@ -396,14 +398,19 @@ export class LiveState {
     }
     const failure = this.#feedFailure;
     if (failure !== undefined && state.height <= failure.height) {
-      return { status: 'feed_failed', message: `the feed has failed: ${failure.reason}` };
+      return { status: 'feed_failed', message: describeFeedFailure(failure) };
     }
     const message = isRead ? HEALTHY : HEALTHY_HEAD_UNKNOWN;
     return this.findStaleness(nowMs) ?? { status: 'ok', message };
   }
 }
 
-/** Formats a time with a precision of one second. */
+function describeFeedFailure({ reason, isRetried = false }: FeedFailure): string {
+  if (isRetried) return `the feed waits, and tries again: ${reason}`;
+  return `the feed has failed: ${reason}; restart the service when that is repaired`;
+}
+
+/** Precise to the second. */
 function formatUtc(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

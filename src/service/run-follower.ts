@@ -25,7 +25,14 @@ export async function runFollower({ settings, feed, log, signal }: FollowerOptio
   const nothing = () => undefined;
   const retention = followerRetention(settings);
   const callbacks = { durable: nothing, closed: nothing };
-  const opening = ServiceFeed.open({ settings, feed, log, retention, ...callbacks });
+  const opening = ServiceFeed.open({
+    settings,
+    feed,
+    log,
+    retention,
+    isRepeatable: true,
+    ...callbacks,
+  });
   const writer = await unlessStopped(opening, signal);
   const follower = await listenForClients(settings, feed);
   const running = writer.run();

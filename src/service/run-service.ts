@@ -22,6 +22,7 @@ import { followerRetention } from './follower-retention.ts';
 import { type AdminOptions, type AdminServer, startAdmin } from './listening/admin.ts';
 import { formatOrigin } from './listening/server-url.ts';
 import { withDiskWarnings } from './metrics/disk-watch.ts';
+import { addFeedMetrics } from './metrics/feed-metrics.ts';
 import {
   addMemoryMetrics,
   type ProcessRole,
@@ -108,10 +109,12 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   const feed = await unlessStopped(ServiceFeed.open(options), signal);
-  const followerServer =
-    options.follower === undefined ? undefined : await listenForClients(settings, options.follower);
-  const feeding = feed.run();
+  const { follower } = options;
+  const followerServer = follower && (await listenForClients(settings, follower));
   const stopWorkers = new AbortController();
+  const feeding = feed.run().then(() => {
+    if (feed.endsService) stopWorkers.abort(feed.failed);
+  });
   const stopped = once(stopWorkers.signal, 'abort');
   let stopping: Promise<unknown> | undefined;
   const stopFeed = async () => {
@@ -127,7 +130,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (signal.aborted) void stop();
   try {
     await Promise.race([options.ready, stopped]);
-    const workers = { ...options, signal: stopWorkers.signal, feedFailure: feed.failure };
+    const workers = { ...options, signal: stopWorkers.signal, feedFailures: feed.failures };
     await withArchiver(options, (archivers) => runWorkers({ ...workers, archivers, role: 'feed' }));
   } finally {
     await stopFeed();
@@ -164,6 +167,7 @@ export async function runFollowingService(options: FollowingOptions): Promise<vo
   await runFedService({
     ...{ ...options, feed, follower: feed },
     retention: followerRetention(options.settings),
+    isRepeatable: true,
     ready: Promise.race([hasStarted, closed]),
     durable: () => noteWritten(),
     closed: () => noteClosed(),
@@ -187,7 +191,7 @@ async function runWorkerProcess({ settings, limits, log, signal }: ServiceOption
       restoresFirst: othersAnswer,
       restored: () => supervisor.reportAnswering(),
       offerSnapshots: (save) => supervisor.onSaveSnapshot(save),
-      feedFailure: supervisor.feedFailure,
+      feedFailures: supervisor.feedFailures,
     });
   } finally {
     // While the channel to the supervisor is open, this process cannot end.
@@ -239,8 +243,8 @@ async function runToDeadline(options: WorkerOptions): Promise<void> {
 
 type WorkersOptions = ServiceOptions &
   WithArchivers &
-  Pick<SupervisorOptions, 'feedFailure'> & {
-    /** The role of this process while the workers answer. */
+  Pick<SupervisorOptions, 'feedFailures'> & {
+    /** Names the role of this process while the workers answer. */
     readonly role: ProcessRole;
   };
 
@@ -249,6 +253,7 @@ function runWorkers({ settings, limits, log, ...options }: WorkersOptions): Prom
     const ofWorkers = new AggregatorRegistry();
     const own = new Registry();
     addMemoryMetrics(own, () => findProcesses(options));
+    if (options.feedFailures !== undefined) addFeedMetrics(own, options.feedFailures);
     const { workers: count } = settings;
     const stopMsMax = workerStopMsMax(limits);
     const supervisor = new Supervisor({ ...options, count, stopMsMax, log, others });

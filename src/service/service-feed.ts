@@ -7,11 +7,13 @@ import type { Feed } from '../feed/feed.ts';
 import type { FeedSettings } from '../feed/settings.ts';
 import { writerOptionsOf } from '../feed/writer-options.ts';
 import { LedgerError, type LedgerWriter } from '../ledger/ledger.ts';
-import type { FeedFailure } from '../replica/live-state.ts';
 import { EXPENSIVE_REPLAY_MS } from '../replica/replayed-snapshot.ts';
 import { type Replica, restoreReplica } from '../replica/replica.ts';
 import { openStorageWriter, type Storage } from '../replica/storage.ts';
 import { checkStreamRoom } from '../replica/stream-room.ts';
+import type { BackoffTerms } from '../timing/backoff.ts';
+import { retryAppends } from './append-retries.ts';
+import { FeedFailures } from './feed-failures.ts';
 import type { FollowerRetention } from './follower-retention.ts';
 
 /**
@@ -26,7 +28,14 @@ export interface ServiceFeedOptions {
   readonly log: Logger;
   /** Replaces the settings of retention. */
   readonly retention?: FollowerRetention;
-  /** Called after each batch is durable, with the height of the batch's last block. */
+  /**
+   * The source can be read again. The feed then waits while the ledger's disk is full. If the ledger fails in
+   * a way that only a restart can repair, the service ends.
+   */
+  readonly isRepeatable?: boolean;
+  /** How long to wait for room on the disk, for tests. */
+  readonly retry?: BackoffTerms;
+  /** Called with the last height of each batch once it is durable. */
   durable(height: number): void;
   /** Called when the feed is no longer read, for any reason. */
   closed(): void;
@@ -45,16 +54,11 @@ export class ServiceFeed {
   #replica: Replica | undefined;
   #isAppending = false;
   #error: Error | undefined;
-  #reportFailure: (failure: FeedFailure) => void = () => undefined;
-  /** Resolves when the feed fails. If the feed ends normally, this promise never resolves. */
-  readonly failure: Promise<FeedFailure>;
+  readonly failures = new FeedFailures();
 
   private constructor(storage: Storage<LedgerWriter>, options: ServiceFeedOptions) {
     this.#storage = storage;
     this.#options = options;
-    this.failure = new Promise((resolve) => {
-      this.#reportFailure = resolve;
-    });
   }
 
   /** Creates the ledger if there is none, so that workers find it when they start. */
@@ -82,7 +86,19 @@ export class ServiceFeed {
     );
   }
 
-  /** Appends blocks until the feed ends, fails, or is stopped. Never rejects. */
+  /** The error that the feed failed with for good. */
+  get failed(): Error | undefined {
+    return this.#error;
+  }
+
+  /** True if the feed has failed, and goes on when the service is started again. */
+  get endsService(): boolean {
+    const error = this.#error;
+    if (this.#options.isRepeatable !== true || !(error instanceof LedgerError)) return false;
+    return error.fault === 'unwritable' || error.fault === 'unavailable';
+  }
+
+  /** Appends until the feed ends or fails, or is stopped. Never rejects. */
   async run(): Promise<void> {
     const { log, feed, closed } = this.#options;
     try {
@@ -106,11 +122,12 @@ export class ServiceFeed {
     const height = this.#durableHeight;
     const reason = error.message;
     this.#error = error;
+    const outcome = this.endsService ? 'ends, to be started again' : 'keeps answering';
     log.fatal(
       { feed: feed.name, height },
-      `the feed has failed, the service keeps answering: ${reason}`,
+      `the feed has failed, the service ${outcome}: ${reason}`,
     );
-    this.#reportFailure({ height: await this.#findLastStored(error), reason });
+    this.failures.report({ height: await this.#findLastStored(error), reason });
   }
 
   /**
@@ -144,6 +161,7 @@ export class ServiceFeed {
       ...retention,
       ledger,
       replica,
+      storage: this.#options.isRepeatable === true ? this.#retryAppends() : undefined,
       snapshots,
       warn,
       durable: (height) => {
@@ -155,7 +173,22 @@ export class ServiceFeed {
     await writer.run(feed, signal);
   }
 
-  /** Stops reading from the feed. `run` resolves when all blocks that were read are durable. */
+  #retryAppends(): Pick<LedgerWriter, 'append'> {
+    const { log, feed, retry: terms } = this.#options;
+    const entry = { feed: feed.name };
+    return retryAppends({
+      ledger: this.#storage.ledger,
+      signal: this.#stop.signal,
+      terms,
+      failed: ({ message: reason }, height) => {
+        log.error({ ...entry, height }, `the feed waits, and tries again: ${reason}`);
+        this.failures.report({ height, reason, isRetried: true });
+      },
+      recovered: () => log.info(entry, 'the feed goes on: its blocks are stored'),
+    });
+  }
+
+  /** Stops reading; `run` resolves when everything read is durable. */
   stop(): void {
     this.#stop.abort();
   }

@@ -17,7 +17,7 @@ import { createInfoServer } from '../http/create-server.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../http/limits.ts';
 import { Push } from '../http/push/push.ts';
 import type { InfoServer } from '../http/transport/node/info-server.ts';
-import { type FeedFailure, LiveState } from '../replica/live-state.ts';
+import { LiveState } from '../replica/live-state.ts';
 import {
   type KeeperOptions,
   type SavedSnapshot,
@@ -26,6 +26,7 @@ import {
 import { openStorage, type Storage } from '../replica/storage.ts';
 import type { FollowerClient } from '../upstream/channel/follower-client.ts';
 import { createFollowerClient } from '../upstream/channel/open-channel.ts';
+import type { FeedFailures } from './feed-failures.ts';
 import { listen } from './listening/listen.ts';
 import { formatOrigin } from './listening/server-url.ts';
 import { addDiskMetrics } from './metrics/disk-metrics.ts';
@@ -49,9 +50,8 @@ export interface WorkerOptions {
    * state.
    */
   readonly restoresFirst?: boolean;
-  /** Resolves when the service's feed fails. */
-  readonly feedFailure?: Promise<FeedFailure>;
-  /** Called once with the port. If this call fails, the worker fails. */
+  readonly feedFailures?: FeedFailures;
+  /** Called once with the port; the worker fails if it does. */
   listening?(port: number): Promise<void>;
   /** Called once, when there is a state to answer from. */
   restored?(): void;
@@ -184,7 +184,7 @@ class ReplicaRun {
     this.#options = options;
     this.#signal = signal;
     void parts.live.restored.then(() => options.restored?.());
-    void options.feedFailure?.then((failure) => parts.live.noteFeedFailure(failure));
+    options.feedFailures?.listen((failure) => parts.live.noteFeedFailure(failure));
   }
 
   start(): void {

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { formatOpenApi } from '../../src/http/pages/openapi.ts';
+import { FeedFailures } from '../../src/service/feed-failures.ts';
 import { addDiskMetrics } from '../../src/service/metrics/disk-metrics.ts';
+import { addFeedMetrics } from '../../src/service/metrics/feed-metrics.ts';
 import { FollowMetrics } from '../../src/service/metrics/follow-metrics.ts';
 import { addMemoryMetrics } from '../../src/service/metrics/memory-metrics.ts';
 import { Metrics } from '../../src/service/metrics/metrics.ts';
@@ -24,6 +26,7 @@ test('the page lists every metric with its type, and no other', async () => {
   addDiskMetrics(registry, () => undefined);
   new FollowMetrics(registry, () => undefined);
   addMemoryMetrics(registry, () => []);
+  addFeedMetrics(registry, new FeedFailures());
   const exported = (await registry.getMetricsAsJSON())
     .filter(({ name }) => !/^perpinfo_(process|nodejs)_/.test(name))
     .map(({ name, type }) => `${name} ${type}`);

@@ -35,7 +35,8 @@ export const serve: Command<typeof settings> = {
     'when the input ends, and when a block is refused or cannot be stored: /health is then 503\n' +
     '(feed_failed) until more blocks arrive, and the final exit code is 1.\n' +
     'With --follow URL, that process follows a server with the same interface: it reads the accounts\n' +
-    'that clients ask for, records them, and updates them. See docs/guide/follow.md.',
+    'that clients ask for, records them, and updates them. It waits while the disk is full. See\n' +
+    'docs/guide/follow.md.',
   example: 'your-feed | perpinfo serve --data ./data --feed - --port 8080 --workers 2',
   isService: true,
   async run({ settings: given, signal, terminal }) {

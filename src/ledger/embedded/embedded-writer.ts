@@ -93,11 +93,14 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
       const message = `got block ${blocks[wrong].height}, expected block ${next + wrong}`;
       throw new LedgerError('conflict', message);
     }
+    let isRepeatable = true;
     try {
       this.store.requireSpace(estimateBytes(blocks));
+      isRepeatable = false;
       await this.#store(blocks);
     } catch (error) {
-      throw error instanceof LedgerError ? error : await this.#fail(error, blocks.length);
+      if (error instanceof LedgerError) throw error;
+      throw await this.#fail(error, blocks.length, isRepeatable);
     }
     // If the file was moved away during the write, the blocks are not in this ledger.
     this.store.checkInPlace();
@@ -117,12 +120,12 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
     throw new LedgerError('conflict', message);
   }
 
-  async #fail(error: unknown, count: number): Promise<LedgerError> {
+  async #fail(error: unknown, count: number, isRepeatable: boolean): Promise<LedgerError> {
     const reason = await findReason(error);
     const [first, last] = [this.#headHeight + 1, this.#headHeight + count];
     const what = count === 1 ? `block ${first}` : `blocks ${first} to ${last}`;
     const message = `cannot store ${what}: ${describeDiskFailure(reason, this.store.folder)}`;
-    return new LedgerError('unwritable', message, { cause: error });
+    return new LedgerError('unwritable', message, { cause: error, isRepeatable });
   }
 
   async prune(height: number): Promise<void> {

@@ -2,8 +2,8 @@
 
 import type { ChargeChannel } from '../../access/budget-sharing.ts';
 import type { Charge } from '../../access/budgets.ts';
-import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
+import { FeedFailures } from '../feed-failures.ts';
 import {
   type FromSupervisor,
   type FromWorker,
@@ -14,27 +14,22 @@ import {
 export class SupervisorLink implements ChargeChannel {
   readonly #stop = new AbortController();
   readonly #welcome: Promise<WorkerStart>;
-  /** Resolves when the service's feed fails. */
-  readonly feedFailure: Promise<FeedFailure>;
+  readonly feedFailures = new FeedFailures();
   #absorb: ((charges: readonly Charge[]) => void) | undefined;
   #saveSnapshot: (() => Promise<SavedSnapshot>) | undefined;
 
   constructor() {
-    let reportFailure: (failure: FeedFailure) => void = () => undefined;
-    this.feedFailure = new Promise((resolve) => {
-      reportFailure = resolve;
-    });
     this.#welcome = new Promise((resolve) => {
       process.on('message', (message: FromSupervisor) => {
         if (message === 'stop') this.#stop.abort();
         else if ('welcome' in message) resolve(message.welcome);
         else if ('charges' in message) this.#absorb?.(message.charges);
-        else if ('feedFailure' in message) reportFailure(message.feedFailure);
+        else if ('feedFailure' in message) this.feedFailures.report(message.feedFailure);
         else if ('saveSnapshot' in message) void this.#answerSnapshot(message.saveSnapshot);
       });
     });
     void this.#welcome.then(({ feedFailure }) => {
-      if (feedFailure !== undefined) reportFailure(feedFailure);
+      if (feedFailure !== undefined) this.feedFailures.report(feedFailure);
     });
   }
 

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ChargeChannel } from '../../access/budget-sharing.ts';
 import { Budgets, type Charge } from '../../access/budgets.ts';
-import type { FeedFailure } from '../../replica/live-state.ts';
 import type { SavedSnapshot } from '../../replica/snapshot-keeper.ts';
 import { RestartDelay } from '../../timing/restart-delay.ts';
+import type { FeedFailures } from '../feed-failures.ts';
 import { HandedConnections } from './handed-connections.ts';
 import { SnapshotRequests } from './snapshot-requests.ts';
 import { type FromSupervisor, type FromWorker, ignoreFailure } from './worker-messages.ts';
@@ -29,10 +29,8 @@ export interface SupervisorOptions {
   readonly stopMsMax: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /**
-   * Resolves when the service's feed fails. The supervisor forwards the failure to every worker.
-   */
-  readonly feedFailure?: Promise<FeedFailure>;
+  /** Forwarded to every worker. */
+  readonly feedFailures?: FeedFailures;
   /** The channel to services on other machines. */
   readonly others?: ChargeChannel | undefined;
 }
@@ -52,7 +50,6 @@ export class Supervisor {
   readonly #restartDelay = new RestartDelay(RESTARTS);
   #hasListened = false;
   #isStopping = false;
-  #feedFailure: FeedFailure | undefined;
   #failed: ((error: Error) => void) | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -68,8 +65,7 @@ export class Supervisor {
     // The feed reads standard input. If a worker inherited standard input, the pipe could not
     // close.
     cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    void this.#options.feedFailure?.then((feedFailure) => {
-      this.#feedFailure = feedFailure;
+    this.#options.feedFailures?.listen((feedFailure) => {
       for (const worker of this.#greeted) sendTo(worker, { feedFailure });
     });
     this.#options.others?.onCharges((charges) => this.#broadcast(charges));
@@ -142,7 +138,8 @@ export class Supervisor {
   #welcome(worker: Worker): void {
     const spent = this.#budgets.spent(performance.now());
     const othersAnswer = this.#answering.size > 0;
-    sendTo(worker, { welcome: { spent, othersAnswer, feedFailure: this.#feedFailure } });
+    const feedFailure = this.#options.feedFailures?.last;
+    sendTo(worker, { welcome: { spent, othersAnswer, feedFailure } });
     this.#greeted.add(worker);
     // This worker may have missed an earlier "stop", because it was not ready for messages.
     if (this.#isStopping) sendTo(worker, 'stop');

@@ -1,0 +1,40 @@
+/** A service that follows an exchange, on a disk that is full for a while. */
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readVerification, run } from '../../tools/harness/program.ts';
+import { readSamples, until } from '../../tools/harness/running.ts';
+import { startFollowing } from '../../tools/stub-exchange/following.ts';
+import { makeDisk } from './small-disk.ts';
+
+const DISK_KIBIBYTES = 8192;
+
+test('a service goes on following by itself when a full disk has room again', async (context) => {
+  const disk = makeDisk(context, DISK_KIBIBYTES);
+  const data = path.join(disk.folder, 'data');
+  const { follower, truth, check } = await startFollowing(context, { follower: { data } });
+  truth.refresh();
+  const [first, second] = [...truth.users].map((user) => ({
+    ...{ type: 'clearinghouseState', user, dex: '' },
+  }));
+  await check([await follower.untilAnswered(first)]);
+  disk.fill();
+  const full = await until('the full disk to be noticed', async () => {
+    const { status, body } = await follower.health();
+    return body['status'] === 'feed_failed' && { status, message: String(body['message']) };
+  });
+  assert.equal(full.status, 503);
+  assert.match(full.message, /^the feed waits, and tries again: cannot store blocks? .* 0 bytes/);
+  const early = await follower.ask(second);
+  assert.deepEqual([early.status, JSON.parse(early.body).code], [503, 'behind'], early.body);
+  disk.makeRoom();
+  await until('the service to be healthy', async () => (await follower.health()).status === 200);
+  await check([await follower.untilAnswered(second)]);
+  assert.match(follower.service.program.stdout, /the feed goes on: its blocks are stored/);
+  const samples = readSamples(await follower.service.metrics());
+  assert.ok((samples.get('perpinfo_feed_retries_total') ?? 0) > 0);
+  await follower.stop();
+  const verified = readVerification(await run(['verify', '--data', data]));
+  assert.ok(verified.height > 0);
+});
