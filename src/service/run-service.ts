@@ -18,6 +18,7 @@ import type { FollowerHandler } from '../upstream/channel/follower-client.ts';
 import { listenForClients } from '../upstream/channel/open-channel.ts';
 import type { FollowFeed } from '../upstream/follower/follow-feed.ts';
 import { runArchiverProcess } from './archiver-process.ts';
+import { withFailure } from './failed-follower.ts';
 import { followerRetention } from './follower-retention.ts';
 import { type AdminOptions, type AdminServer, startAdmin } from './listening/admin.ts';
 import { formatOrigin } from './listening/server-url.ts';
@@ -109,7 +110,7 @@ export async function runFedService(options: FedServiceOptions): Promise<void> {
   if (cluster.isWorker) return runWorkerProcess(options);
   logStop(options);
   const feed = await unlessStopped(ServiceFeed.open(options), signal);
-  const { follower } = options;
+  const follower = options.follower && withFailure(options.follower, () => feed.failed);
   const followerServer = follower && (await listenForClients(settings, follower));
   const stopWorkers = new AbortController();
   const feeding = feed.run().then(() => {
