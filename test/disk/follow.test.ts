@@ -5,8 +5,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { readVerification, run } from '../../tools/harness/program.ts';
 import { readSamples, until } from '../../tools/harness/running.ts';
+import { RunningFollower } from '../../tools/harness/running-follower.ts';
 import { startFollowing } from '../../tools/stub-exchange/following.ts';
-import { makeDisk } from './small-disk.ts';
+import { limitFileSize, makeDisk } from './small-disk.ts';
 
 const DISK_KIBIBYTES = 8192;
 
@@ -37,4 +38,24 @@ test('a service goes on following by itself when a full disk has room again', as
   await follower.stop();
   const verified = readVerification(await run(['verify', '--data', data]));
   assert.ok(verified.height > 0);
+});
+
+test('a service whose ledger fails in the middle of a write ends, and goes on when it is started again', async (context) => {
+  const { follower, stub, truth, data, check } = await startFollowing(context);
+  truth.refresh();
+  const [first, second] = [...truth.users].map((user) => ({
+    ...{ type: 'clearinghouseState', user, dex: '' },
+  }));
+  await check([await follower.untilAnswered(first)]);
+  const { program } = follower.service;
+  limitFileSize(program.child.pid, 1);
+  const { code, stdout, stderr } = await program.ended;
+  assert.equal(code, 1);
+  assert.match(stdout, /the feed has failed, the service ends, to be started again/);
+  assert.match(stderr, /perpinfo: cannot store blocks? /);
+  assert.doesNotMatch(stderr, /^ +at /m);
+  const { secret } = follower;
+  const next = await RunningFollower.start(context, { data, stub, secret });
+  await check([await next.untilAnswered(second)]);
+  await next.stop();
 });

@@ -96,3 +96,8 @@ export function assertSentences(stderr: string): void {
 export function limitFiles(pid: number | undefined, count: number): void {
   runCommand('prlimit', `--pid=${pid}`, `--nofile=${count}:`);
 }
+
+/** From now on a write of a running process past this size of a file fails in the middle. */
+export function limitFileSize(pid: number | undefined, bytes: number): void {
+  runCommand('prlimit', `--pid=${pid}`, `--fsize=${bytes}:`);
+}

@@ -64,18 +64,23 @@ test('an append whose commit fails names the block and the free space, and store
   const reason = Promise.reject(FULL);
   reason.catch(() => undefined);
   const error = Object.assign(new Error('Commit failed'), { commitError: reason });
-  const writer = await openWriterOn(
-    withCalls(store, {
-      append: () => Promise.reject(error),
-      // The driver would wait forever for a flush: the store stays open until the process ends.
-      close: () => assert.fail('it was closed'),
-    }),
-  );
+  const calls: Partial<LedgerStore> = {
+    append: () => Promise.reject(error),
+    // The driver would wait forever for a flush: the store stays open until the process ends.
+    close: () => assert.fail('it was closed'),
+  };
+  const writer = await openWriterOn(withCalls(store, calls));
   await assert.rejects(writer.append(blocks.slice(3)), {
     fault: 'unwritable',
     message: /^cannot store block 4: No space left on device; \d+ bytes are free in \S+\/ledger$/,
   });
+  let writes = 0;
+  calls.transact = () => {
+    writes++;
+    return Promise.reject(FULL);
+  };
   await writer.close();
+  assert.equal(writes, 0);
   assert.deepEqual(heightsOf(await collectBlocks(new EmbeddedLedger(store).read(0))), [1, 2, 3]);
 });
 

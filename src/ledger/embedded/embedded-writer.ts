@@ -189,9 +189,11 @@ export class EmbeddedLedgerWriter extends EmbeddedLedger implements RestoringWri
   override async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    // After a failed commit the driver would wait forever for a flush, and another failed write would end the
+    // process. The next writer checks whether this process has ended.
+    if (!this.#isFlushed) return;
     await this.#unregister();
-    // After a failed commit, the driver's close would wait forever for a flush.
-    if (this.#isFlushed) await super.close();
+    await super.close();
   }
 
   /**

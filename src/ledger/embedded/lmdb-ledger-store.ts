@@ -92,7 +92,7 @@ class LmdbLedgerStore implements LedgerStore {
     const commit = () =>
       this.#meta.ifVersion(GUARD, guard.from, () => {
         for (const { height, value } of records) putLast(this.#blocks, height, value);
-        this.#meta.put(GUARD, EMPTY, guard.to);
+        this.#meta.put(GUARD, EMPTY, guard.to).catch(ignoreFailedWrite);
       });
     return this.#environment.write(commit);
   }
@@ -120,14 +120,15 @@ class LmdbLedgerStore implements LedgerStore {
  */
 function putLast(blocks: Database<Buffer, number>, height: number, value: Buffer): void {
   // The driver's types have options of a put that waits, but not of one in a conditional batch.
-  const put: (key: number, value: Buffer, options: object) => unknown = blocks.put.bind(blocks);
-  void put(height, value, { append: true });
+  const put: (key: number, value: Buffer, options: object) => Promise<unknown> =
+    blocks.put.bind(blocks);
+  put(height, value, { append: true }).catch(ignoreFailedWrite);
 }
 
-/**
- * Opens the store; returns undefined if its tables do not exist, because a read-only opening does
- * not create tables.
- */
+/** A failed commit also fails each write in it, and one that nobody handles would end the process. */
+function ignoreFailedWrite(): void {}
+
+/** Undefined if the tables do not exist: opening read-only does not create them. */
 export async function openLmdbLedgerStore(
   folder: string,
   { readOnly }: { readOnly: boolean },
