@@ -50,6 +50,8 @@ export interface AskOptions {
 export interface UpstreamLog {
   info(message: string): void;
   warn(message: string): void;
+  /** As `warn`, but the same line is left out for a while. Without this function, every line is logged. */
+  warnOnce?(message: string): void;
 }
 
 export interface UpstreamOptions {

@@ -40,6 +40,8 @@ export class FollowAudit implements UpstreamLog {
   #lines = 0;
   #suppressed = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;
+  #surprisesLeftOut = 0;
+  #surpriseLoggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, log: UpstreamLog) {
     this.#clock = clock;
@@ -88,10 +90,23 @@ export class FollowAudit implements UpstreamLog {
     return false;
   }
 
-  /** Notes changed fields of a known account if no known event explains the changes. */
+  /**
+   * Notes changed fields of a known account, if no event that we know of explains the change. An exchange
+   * without trades causes one such change after another, so one line a minute stands for all of them.
+   */
   noteSurprises(subject: string, fields: readonly string[]): void {
     for (const field of fields) countField(this.#surprises, field);
-    if (fields.length > 0) this.#say('info', `${subject}: changed unseen: ${fields.join(', ')}`);
+    if (fields.length === 0) return;
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#surpriseLoggedMs < LINES_MS) {
+      this.#surprisesLeftOut++;
+      return;
+    }
+    const leftOut = this.#surprisesLeftOut;
+    const others = leftOut === 0 ? '' : `; ${leftOut} more such changes since the last such line`;
+    this.#surpriseLoggedMs = nowMs;
+    this.#surprisesLeftOut = 0;
+    this.#say('info', `${subject}: changed unseen: ${fields.join(', ')}${others}`);
   }
 
   /** Logs a line, unless a line about the same subject was logged recently. */

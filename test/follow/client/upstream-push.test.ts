@@ -148,6 +148,22 @@ test('a user over the limit of the upstream is the one that is refused', async (
   assert.deepEqual(fixture.events[1], ['refused', stateOf('0xb'), reason]);
 });
 
+test('a refusal that comes again is left to a log that leaves out repeated lines', async (t) => {
+  const once: string[] = [];
+  const log = {
+    info: (message: string) => assert.fail(message),
+    warn: (message: string) => assert.fail(message),
+    warnOnce: (message: string) => void once.push(message),
+  };
+  const fixture = await openPush(t, { log });
+  fixture.push.subscribe([MARKS]);
+  const connection = await fixture.connection(0);
+  await subscriptions(connection, 1);
+  connection.send('error', 'Cannot send more than 2000 messages per minute.');
+  await untilSo('the refusal', () => once.length === 1);
+  assert.match(once[0], /^push of .* refuses: Cannot send more than 2000 messages per minute\.$/);
+});
+
 test('too many messages: what had no response is sent again a minute later', async (t) => {
   const fixture = await openPush(t);
   fixture.push.subscribe([MARKS, tradesOf('BTC')]);

@@ -339,7 +339,11 @@ export class UpstreamPush {
       return;
     }
     const error = readPushError(text);
-    if (error.kind !== 'subscribed') log.warn(`push of ${address.origin} refuses: ${reason}`);
+    if (error.kind !== 'subscribed') {
+      const line = `push of ${address.origin} refuses: ${reason}`;
+      if (log.warnOnce === undefined) log.warn(line);
+      else log.warnOnce(line);
+    }
     this.#takeError(error, reason, nowMs);
   }
 
