@@ -29,6 +29,17 @@ export const NO_KEY = new RequestError(
   'key',
 );
 
+/** What else is known of a weight that a key has to afford. */
+interface WeightTerms {
+  /** What the question was charged before. */
+  readonly paid?: number;
+  /** True if that is refunded where the key cannot afford the weight. */
+  readonly isPaidBack?: boolean;
+  /** True if the question may weigh more. */
+  readonly isLeast?: boolean;
+  readonly debtMax?: number | undefined;
+}
+
 export class Admission {
   readonly #keys: KeyRing;
   readonly #budgets: Budgets;
@@ -60,30 +71,35 @@ export class Admission {
   }
 
   /**
-   * Returns an error if the key cannot afford the weight, now or ever; returns undefined if it can.
-   * `field` names the field from which the weight results; `paid` is the weight that was charged
-   * for the question before.
+   * The error if the key cannot afford the weight, now or ever; undefined if it can. `field` is the one
+   * that the weight comes from.
    */
   findShortage(
     { id, budget }: Key,
     weight: number,
     field: 'users' | 'type' = 'users',
-    paid = 0,
+    { paid = 0, isLeast = paid > 0, debtMax = 0, isPaidBack = false }: WeightTerms = {},
   ): RequestError | undefined {
     if (budget === undefined) return undefined;
     const total = paid + weight;
-    const weighs = paid === 0 ? `${weight}` : `${Math.ceil(total)} or more`;
+    const weighs = isLeast ? `${Math.ceil(total)} or more` : `${weight}`;
     if (total > budget.weight) {
       const expected = field === 'users' ? 'fewer users' : 'a question that weighs less';
       const message = `${field}: the question weighs ${weighs}, the key's whole budget is ${budget.weight}; expected ${expected}`;
       return new RequestError('invalid_field', message, field);
     }
     const nowMs = performance.now();
-    if (this.#budgets.canAfford(id, budget, weight, nowMs)) return undefined;
-    // A repeated question is charged in full, so the check includes what was paid before.
-    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(id, budget, total, nowMs);
+    if (this.#budgets.canAfford(id, budget, weight - debtMax, nowMs)) return undefined;
+    // If the question is asked again, it is charged from the start.
+    const refund = isPaidBack ? paid : 0;
+    const { limit, remaining, retryAfterSeconds } = this.#budgets.check(
+      id,
+      budget,
+      total - refund,
+      nowMs,
+    );
     const message =
-      `budget: this question weighs ${weighs}, ${remaining} of ${limit} are left; ` +
+      `budget: this question weighs ${weighs}, ${remaining + refund} of ${limit} are left; ` +
       `try again in ${retryAfterSeconds} s`;
     return new RequestError('rate_limited', message, undefined, retryAfterSeconds);
   }
@@ -128,11 +144,29 @@ export class Admission {
   }
 
   /**
-   * Charges additional weight for work that is under way; returns an error if the key cannot afford
-   * it.
+   * Charges what is known of the weight before the work starts, on top of what was charged. If the key cannot
+   * afford it, returns the error; the caller then refunds the payment.
+   */
+  payStart(key: Key, payment: Prepayment, weight: number): RequestError | undefined {
+    return this.#payRest(key, payment, weight, { isPaidBack: true });
+  }
+
+  /**
+   * Charges what work that is under way costs on top, or returns the error if the key cannot afford it. A debt may
+   * be as much as the whole budget: an answer that has started is completed, so that nobody pays for half of it.
    */
   payMore(key: Key, payment: Prepayment, weight: number): RequestError | undefined {
-    const shortage = this.findShortage(key, weight, 'type', payment.weight);
+    return this.#payRest(key, payment, weight, { debtMax: key.budget?.weight });
+  }
+
+  #payRest(
+    key: Key,
+    payment: Prepayment,
+    weight: number,
+    terms: WeightTerms,
+  ): RequestError | undefined {
+    const { weight: paid } = payment;
+    const shortage = this.findShortage(key, weight, 'type', { paid, ...terms });
     if (shortage === undefined) payment.add(weight);
     return shortage;
   }

@@ -227,7 +227,9 @@ export class Answers {
     if (question instanceof RequestError)
       return this.#refusals.refuse(question, { client, key, length });
     const { type, weight } = question;
-    const shortage = this.lengthWeights.findShortage(key, weight, length);
+    const isLeast = question.source === 'archive';
+    const start = isLeast ? this.#past.weighStart(question) : weight;
+    const shortage = this.lengthWeights.findShortage(key, start, length, { isLeast });
     if (shortage !== undefined) return this.#refusals.refuse(shortage, { client, key, type });
     const finish = (reply: Reply) => {
       const charged = reply.refusal === undefined ? weight : REFUSED_WEIGHT;
@@ -331,21 +333,21 @@ export class Answers {
   /** Answers from the archive. */
   #answerPast(question: ArchiveQuestion, admitted: AdmittedHead): Reply | Promise<Reply> {
     const { head, client, key } = admitted;
-    const { weight } = question;
     const { admission } = this.#parts;
     const request = { ...admitted, question, ...UNCHARGED };
     const refusal =
-      admission.findShortage(key, weight) ??
+      this.#findPastShortage(key, question) ??
       this.readiness.findOverload() ??
       this.#unsent.findOverload();
     if (refusal !== undefined) return this.#work.refuse(refusal, request);
     const charged = this.#work.charge(request);
     const { payment } = charged;
-    const pay = (surcharge: number) => {
+    const pay = (surcharge: number, isStart: boolean) => {
+      // Before the start no work is done, so a refusal refunds everything.
+      if (isStart) return admission.payStart(key, payment, surcharge);
       const shortage = admission.payMore(key, payment, surcharge);
-      // A surcharge pays for work that was done. If the key cannot pay the surcharge, nothing is
-      // refunded.
-      payment.workedOff = payment.weight - (shortage === undefined ? weight : 0);
+      // A surcharge pays for work that was done. If the key cannot pay the surcharge, nothing is refunded.
+      payment.workedOff = shortage === undefined ? payment.workedOff + surcharge : payment.weight;
       return shortage;
     };
     const present = this.#parts.live.state ?? NO_PRESENT;
@@ -356,10 +358,16 @@ export class Answers {
     );
   }
 
-  /**
-   * Converts a long body to a Buffer, so that the body is sent in pieces, and counts its bytes
-   * until they are sent.
-   */
+  /** The error names all of the weight that is known, so that its wait is long enough. */
+  #findPastShortage(key: Key, question: ArchiveQuestion): RequestError | undefined {
+    const { admission } = this.#parts;
+    const shortage = admission.findShortage(key, question.weight);
+    if (shortage?.code !== 'rate_limited') return shortage;
+    const start = this.#past.weighStart(question);
+    return admission.findShortage(key, start, 'type', { isLeast: true }) ?? shortage;
+  }
+
+  /** Makes a long body a Buffer, so that it is sent in pieces, and counts its bytes until they are sent. */
   #countLongBody(reply: Reply): Reply {
     const { body } = reply;
     const isText = typeof body === 'string';

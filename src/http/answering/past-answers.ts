@@ -62,10 +62,10 @@ type Steps = Iterator<number, ArchiveAnswer, void>;
 /** The key and the connection that ask about the past, and the function that charges the key. */
 export interface PayingRequester extends Requester {
   /**
-   * Charges an additional weight for the work since the last call. Returns the refusal if the key
-   * cannot pay; returns undefined if the weight was charged.
+   * Charges what the work since the last call costs on top; returns why not, if that cannot be paid. `isStart` says
+   * that the work has not started: the surcharge is what is known of its weight.
    */
-  pay(surcharge: number): RequestError | undefined;
+  pay(surcharge: number, isStart: boolean): RequestError | undefined;
 }
 
 interface Job {
@@ -73,6 +73,7 @@ interface Job {
   readonly pay: PayingRequester['pay'];
   readonly isLong: boolean;
   readonly steps: Steps;
+  hasStarted: boolean;
   workedMs: number;
   finish(outcome: Outcome): void;
 }
@@ -170,10 +171,16 @@ export class PastAnswers {
     return answer instanceof Promise ? answer.then(addTag) : addTag(answer);
   }
 
-  /**
-   * Finds the archive, and checks that it belongs to the served ledger. Throws if the folder
-   * contains a copy of another ledger's archive.
-   */
+  /** What is known of the question's weight before the work starts; its base weight if it will be refused. */
+  weighStart(question: ArchiveQuestion): number {
+    const weight = this.#guard(() => {
+      const history = this.#findOwn();
+      return history && weighFirstStep(question, history);
+    });
+    return typeof weight === 'number' ? weight : question.weight;
+  }
+
+  /** A folder may hold the archive of another ledger, which was copied there. */
   #findOwn(): HistoryView | undefined {
     const history = this.#options.source?.find();
     const served = this.#options.ledgerId();
@@ -202,7 +209,8 @@ export class PastAnswers {
     if (shortage !== undefined) return shortage;
     const { isLong } = question;
     const { keyId, pay } = requester;
-    const job = { keyId, pay, isLong, steps: question.answer(history), workedMs: 0 };
+    const steps = question.answer(history);
+    const job = { keyId, pay, isLong, steps, hasStarted: false, workedMs: 0 };
     const answer = this.#jobs.isEmpty && !isLong ? this.#work(job, new Slice(SLICE_MS)) : undefined;
     if (answer !== undefined) return answer;
     const { refusal } = requester.cancellation;
@@ -282,13 +290,14 @@ export class PastAnswers {
     else this.#finish(job, outcome);
   }
 
-  /** Works until the slice is over. Returns undefined if the answer is not complete by then. */
-  #work(job: Pick<Job, 'steps' | 'pay' | 'workedMs'>, slice: Slice): Computed | undefined {
+  /** Works for a slice of time; undefined if that is not enough. */
+  #work(job: Omit<Job, 'finish'>, slice: Slice): Computed | undefined {
     const answer = this.#guard(() => {
       for (;;) {
         const step = job.steps.next();
         if (step.done === true) return step.value;
-        const shortage = step.value > 0 ? job.pay(step.value) : undefined;
+        const shortage = step.value > 0 ? job.pay(step.value, !job.hasStarted) : undefined;
+        job.hasStarted = true;
         if (shortage !== undefined) {
           job.steps.return?.();
           return shortage;
@@ -318,10 +327,17 @@ export class PastAnswers {
   }
 }
 
-/**
- * Returns the entity tag of the answer. A POST has no tag, because all POSTs have the same URL, and
- * the question is not in the URL.
- */
+function weighFirstStep(question: ArchiveQuestion, history: HistoryView): number {
+  const steps = question.answer(history);
+  try {
+    const step = steps.next();
+    return question.weight + (step.done === true ? 0 : step.value);
+  } finally {
+    steps.return?.(undefined as never);
+  }
+}
+
+/** A POST has no tag: its question is not in the URL, which all POSTs share. */
 function chooseTag(
   { ledgerId }: HistoryView,
   { type }: ArchiveQuestion,

@@ -137,8 +137,8 @@ as do the push frames unsubscribe and ping. Each question and frame weighs at le
 than 1 KiB gets a 429 unread if less than that, or less than 2, is left.
 
 A question about the present may name a moment. ${describeSurcharge()}
-Surcharges are taken as the work goes on; where a key has nothing left, the answer ends as a 429, and what was
-done stays charged.
+What is known before the work starts (the moment, its accounts, the points of a series) has to be left; the rest is
+charged as the work goes on, as a debt where the budget is spent.
 
 ## Errors
 

@@ -29,16 +29,18 @@ export class LengthWeights {
     return this.#admission.findSpentBudget(key, weight);
   }
 
-  /**
-   * Returns the refusal if the key cannot afford a question that was read. Only the reading is then
-   * charged.
-   */
-  findShortage(key: Key, weight: number, length: number): RequestError | undefined {
+  /** The refusal if the key cannot afford a question that was read. Then only the reading is charged. */
+  findShortage(
+    key: Key,
+    weight: number,
+    length: number,
+    terms?: { readonly isLeast: boolean },
+  ): RequestError | undefined {
     const isShort = this.#admission.findShortage(key, weight)?.code === 'rate_limited';
     if (!isShort) return undefined;
     this.#admission.charge(key, weighLength(length));
-    // This second check gives a retry time that includes the charge for the reading.
-    return this.#admission.findShortage(key, weight);
+    // The retry time now includes the charge for the reading.
+    return this.#admission.findShortage(key, weight, 'type', terms);
   }
 
   /**
