@@ -10,12 +10,14 @@ import type { HistoryView, PastView } from './archive/history-view.ts';
 import { findMomentHeight, type Present } from './archive/moment-height.ts';
 import { WEIGHT_SHARES, withSurcharge } from './archive/surcharge.ts';
 import { isOpenEnd } from './archive/time-range.ts';
+import { findUnknown, refuseForGood } from './archive/unknown-then.ts';
 import type { FieldTable, ParsedFields } from './fields/field.ts';
 import type { AnswerFormat } from './fields/format-field.ts';
 import type { PastMoment } from './fields/past-moment.ts';
 import type { ArchiveQuestion, StateQuestion } from './question.ts';
 import { oldestTime } from './question-subject.ts';
 import type { ArchiveQuestionType } from './question-type.ts';
+import type { UpstreamAnswers } from './upstream-answers.ts';
 import { AnswerWriter } from './writing/answer-writer.ts';
 
 /** Returns a question that asks a question about the present at a moment of the past. */
@@ -79,13 +81,18 @@ class QuestionAtMoment implements ArchiveQuestion {
     const isFixed = this.isFixedAt(height, history);
     const past = history.at(height);
     try {
-      return { ...(yield* this.#answerFrom(past)), isFixed };
+      return { ...(yield* this.#answerFrom(past, history)), isFixed };
+    } catch (error) {
+      throw refuseForGood(error, this.#moment);
     } finally {
       past.release();
     }
   }
 
-  *#answerFrom(past: PastView): Generator<number, Omit<ArchiveAnswer, 'isFixed'>, void> {
+  *#answerFrom(
+    past: PastView,
+    history: HistoryView,
+  ): Generator<number, Omit<ArchiveAnswer, 'isFixed'>, void> {
     const { state } = past;
     const question = this.#question;
     question.validate(state);
@@ -97,7 +104,8 @@ class QuestionAtMoment implements ArchiveQuestion {
     }
     // An answer without `dependencies` may depend on every mark price.
     if (question.questionType.dependencies === undefined) past.loadMarks();
-    const body = yield* writeBody(question, state);
+    const unknown = yield* findUnknown(subjects, this.#moment, state, history);
+    const body = yield* writeBody(question, state, unknown);
     const { height, time, isPartial } = state;
     const accountTime = isPartial ? (oldestTime(state, subjects) ?? -1) : -1;
     return { body, format: 'json', height, time, accountTime };
@@ -108,11 +116,12 @@ class QuestionAtMoment implements ArchiveQuestion {
 function* writeBody(
   question: StateQuestion,
   state: StateView,
+  unknown: UpstreamAnswers | undefined,
 ): Generator<number, string | Buffer, void> {
   const { bytesExpected } = question;
-  if (bytesExpected === undefined) return question.answer(state);
+  if (bytesExpected === undefined) return question.answer(state, unknown);
   const out = new AnswerWriter(bytesExpected);
-  const pieces = question.writePieces(out, state);
+  const pieces = question.writePieces(out, state, unknown);
   for (let piece = pieces.next(); piece.done !== true; piece = pieces.next()) yield piece.value;
   return out.bytesFrom(0);
 }

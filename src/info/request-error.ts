@@ -22,7 +22,8 @@ export const REQUEST_ERRORS = {
   unknown_dex: { status: 422, meaning: 'there is no such perp dex' },
   unknown_height: {
     status: 422,
-    meaning: 'the archive does not hold the height or time, or there is no archive',
+    meaning:
+      'the archive does not hold the height or time, the ledger did not know the account then, or there is no archive',
   },
   rate_limited: {
     status: 429,

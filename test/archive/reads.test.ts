@@ -67,6 +67,20 @@ test('marks of open positions are counted each time, and changes as they are rea
   });
 });
 
+test('the next height that changed an account is found, also from before the account', async () => {
+  const data = await makeLedger(place(), lines);
+  await archiveOnce(data);
+  await withArchive(data, (history) => {
+    const user = parseAddress(USER) ?? assert.fail();
+    const account = { kind: 'account', user, dexIndex: 0 } as const;
+    const next = [0, 1, 2, 3, 4, 5].map((height) => history.nextChange(account, height));
+    assert.deepEqual(next, [2, 2, 3, 5, 5, undefined]);
+    assert.equal(history.nextChange({ ...account, dexIndex: 1 }, 1), undefined);
+    const stranger = parseAddress(`0x${'b'.repeat(40)}`) ?? assert.fail();
+    assert.equal(history.nextChange({ ...account, user: stranger }, 1), undefined);
+  });
+});
+
 /** What each step of an answer adds to the weight, in all. */
 function surchargeOf(question: ArchiveQuestion, history: Parameters<ArchiveQuestion['answer']>[0]) {
   let surcharge = 0;

@@ -156,6 +156,19 @@ test('a debt is at most the whole budget: an answer that would exceed it ends as
   assert.ok(replies.some(({ body }) => /weighs (?!20)\d+ or more/.test(body.message)));
 });
 
+test('what a partial ledger did not know then is refused at the weight of a refusal', async (context) => {
+  const state = stateOf([{ type: 'partial' }, MARKET]);
+  const { keys, post, get } = await startWith(context, { at: () => pastOf(state) }, 20);
+  for (const [left, ask] of [
+    [19, () => post(keys[0], { type: 'clearinghouseState', user: USER, atHeight: 1 })],
+    [18, () => get(keys[0], `type=clearinghouseState&user=${USER}&atTime=${TIME}`)],
+  ] as const) {
+    const reply = await ask();
+    assert.deepEqual([reply.status, reply.body.error, reply.left], [422, 'unknown_height', left]);
+    assert.ok(Number.isNaN(reply.retryAfter));
+  }
+});
+
 test('of many series at once, no more are answered than the budget allows', async (context) => {
   const { keys, post } = await start(context, 130);
   const replies = await Promise.all(Array.from({ length: 5 }, () => post(keys[0], SERIES)));

@@ -39,6 +39,7 @@ export function historyOf(
     markOf: () => 0,
     at: () => pastOf(createState()),
     sumsAt: () => ({ netTransfers: 0, volume: 0 }),
+    nextChange: () => undefined,
     dexesOf: () => [],
     positionChanges: () => [],
     reductions: () => [],

@@ -108,6 +108,49 @@ test('on a partial ledger the answer tells when the oldest of its accounts was r
   });
 });
 
+test('what a partial ledger did not know yet is refused for good, with the moment and the first height', () => {
+  const account = { type: 'account', user: USER, dex: '', rawUsd: '1.0', positions: [] };
+  const blocks = [[{ type: 'partial' }, ...BLOCKS[1]], [{ ...account, dex: 'xyz' }], [account]];
+  const { history } = foldedHistory(blocks, {
+    nextChange: ({ dexIndex }, height) => (dexIndex === 0 && height < 3 ? 3 : undefined),
+  });
+  const lead = 'expected a moment at which the ledger had the answer: this ledger';
+  for (const [body, field, message] of [
+    [
+      { type: 'clearinghouseState', user: USER, atHeight: 2 },
+      'atHeight',
+      `atHeight: got 2, ${lead} knows the account of ${USER} on dex "" from height 3 on, time ${TIME + 2000}`,
+    ],
+    [
+      { type: 'clearinghouseState', user: VALIDATOR, dex: 'xyz', atTime: TIME + 1500 },
+      'atTime',
+      `atTime: got ${TIME + 1500}, ${lead} did not know the account of ${VALIDATOR} on dex "xyz" at height 2`,
+    ],
+    [
+      { type: 'delegations', user: USER, atHeight: 1 },
+      'atHeight',
+      `atHeight: got 1, ${lead} did not know the delegations of ${USER} at height 1`,
+    ],
+    [
+      { type: 'perpDeployAuctionStatus', atHeight: 1 },
+      'atHeight',
+      `atHeight: got 1, ${lead} does not hold the auction: it is partial, and no event has named it`,
+    ],
+  ] as const) {
+    assertRefused(() => ask(history, body), { code: 'unknown_height', field, message });
+  }
+  assert.equal(ask(history, { type: 'clearinghouseState', user: USER, atHeight: 3 }).height, 3);
+});
+
+test('among many accounts, those that a partial ledger did not know yet say so', () => {
+  const account = { type: 'account', user: USER, dex: '', rawUsd: '1.0', positions: [] };
+  const { history } = foldedHistory([[{ type: 'partial' }, ...BLOCKS[1]], [account]]);
+  const body = { type: 'batchClearinghouseStates', users: [USER, VALIDATOR], atHeight: 2 };
+  const answer = ask(history, body).body;
+  assert.match(answer, /atHeight: got 2, .* did not know the account of 0xb+ on dex /);
+  assert.doesNotMatch(answer, /no event has named it|account of 0xa/);
+});
+
 const NOT_HELD = {
   code: 'unknown_height',
   field: 'atHeight',

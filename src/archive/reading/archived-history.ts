@@ -11,6 +11,7 @@ import type {
   ReducedPosition,
   Reduction,
 } from '../../info/archive/history-view.ts';
+import type { AccountSubject } from '../../info/question-subject.ts';
 import { type AccountVersion, CHANGE_CAUSES, causeBit } from '../records/account-versions.ts';
 import { describeRange, hasSeen, isImage } from '../records/archive-range.ts';
 import { CELL, unpackLeverage } from '../records/position-cells.ts';
@@ -75,6 +76,16 @@ export class ArchivedHistory implements HistoryView {
     const known = this.#archive.findAddress(user);
     const version = known && this.#archive.accountAt(known.row, dexIndex, height);
     return version === undefined ? NO_SUMS : sumsOf(version);
+  }
+
+  nextChange({ user, dexIndex }: AccountSubject, height: number): number | undefined {
+    const known = this.#archive.findAddress(user);
+    if (known === undefined) return undefined;
+    const later = { from: height + 1, to: this.#archive.range.head.height };
+    for (const version of this.#archive.versionsOf(known.row, dexIndex, later)) {
+      return version.height;
+    }
+    return undefined;
   }
 
   dexesOf(user: Address): readonly number[] {

@@ -64,6 +64,11 @@ export class HistoryUntil implements HistoryView {
     return this.#history.sumsAt(account, height);
   }
 
+  nextChange(...[account, height]: Parameters<HistoryView['nextChange']>): number | undefined {
+    const next = this.#history.nextChange(account, height);
+    return next === undefined || next > this.#last ? undefined : next;
+  }
+
   dexesOf(user: Address): readonly number[] {
     return this.#history.dexesOf(user);
   }

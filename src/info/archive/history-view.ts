@@ -3,7 +3,7 @@
 import type { Address } from '../../exact/address.ts';
 import type { Exact } from '../../exact/decimal.ts';
 import type { StateView } from '../../state/state.ts';
-import type { QuestionSubject } from '../question-subject.ts';
+import type { AccountSubject, QuestionSubject } from '../question-subject.ts';
 
 /** The heights that the archive has, and the first and the last time of their blocks. */
 export interface HistoryRange {
@@ -110,6 +110,8 @@ export interface HistoryView {
     account: { readonly user: Address; readonly dexIndex: number },
     height: number,
   ): AccountSums;
+  /** The first height after `height` that changed the account; undefined if there is none. */
+  nextChange(account: AccountSubject, height: number): number | undefined;
   /** The dexes, by index, on which the user has ever had an account. */
   dexesOf(user: Address): readonly number[];
   /**
