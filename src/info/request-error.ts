@@ -46,6 +46,13 @@ export const REQUEST_ERRORS = {
 
 export type RequestErrorCode = keyof typeof REQUEST_ERRORS;
 
+/** A code of the table with this status; undefined for any other value. */
+export function readErrorCode(value: unknown, status: number): RequestErrorCode | undefined {
+  if (typeof value !== 'string' || !Object.hasOwn(REQUEST_ERRORS, value)) return undefined;
+  const code = value as RequestErrorCode;
+  return REQUEST_ERRORS[code].status === status ? code : undefined;
+}
+
 /**
  * The refusal of a question: what is wrong, which value was given, what was expected, and which
  * field is wrong. It is not an Error: a stack trace would be useless, and capturing it costs as

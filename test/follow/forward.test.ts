@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QuestionBody } from '../../src/info/question.ts';
+import { RequestError } from '../../src/info/request-error.ts';
 import { createState } from '../../src/state/state.ts';
 import { readForwardOutcome } from '../../src/upstream/channel/channel-messages.ts';
 import type { AskOptions } from '../../src/upstream/client/upstream.ts';
@@ -188,6 +189,45 @@ test('a question that the upstream refuses is answered with its reason', async (
   assert.deepEqual(outcome, { outcome: 'refused', reason, isSent: true });
   assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
   await untilSo('one request', () => server.seen.length === 1);
+});
+
+test('a refusal in our own form keeps its code, field and message, without secrets', async (t) => {
+  const { upstream, clock, server } = await openFixture(t, HANG, { forwardShare: 0.25 });
+  const forwarder = new Forwarder({ ...FORWARDING, upstream, clock });
+  let count = 0;
+  const refuse = (body: object) => {
+    server.respond = json(body, 422);
+    count += 1;
+    return forwarder.forward({ ...ORDERS, dex: `d${count}` }, KEY);
+  };
+  const own = new RequestError('unknown_type', 'type: got "l2Book", expected meta', 'type');
+  const outcome = await refuse(JSON.parse(own.toJson()));
+  const named = { reason: own.message, field: 'type', code: 'unknown_type' };
+  assert.deepEqual(outcome, { outcome: 'refused', ...named, isSent: true });
+  assert.deepEqual(readForwardOutcome(JSON.parse(JSON.stringify(outcome))), outcome);
+
+  const names = `type: expected one of ${'clearinghouseState, '.repeat(20)}meta`;
+  const long = await refuse({ error: 'unknown_type', message: names });
+  assert.ok(long.outcome === 'refused' && long.field === undefined);
+  assert.match(
+    long.reason,
+    /^type: expected one of (clearinghouseState, )*clearinghouseState, \.\.\.$/,
+  );
+  assert.ok(long.reason.length <= 204);
+
+  for (const body of [
+    { error: 'rate_limited', message: 'no', field: 'type' },
+    { error: 'constructor', message: 'no' },
+    { error: 'unknown_type', message: 7 },
+    { error: 'unknown_type', message: 'no', filler: 'x'.repeat(16 << 10) },
+    [{ error: 'unknown_type', message: 'no' }],
+  ]) {
+    const other = await refuse(body);
+    assert.ok(other.outcome === 'refused' && other.code === undefined, JSON.stringify(other));
+    assert.match(other.reason, /^status 422: \[?\{"/);
+  }
+  const odd = await refuse({ error: 'invalid_field', message: 'no', field: 'a field' });
+  assert.deepEqual(odd, { outcome: 'refused', reason: 'no', code: 'invalid_field', isSent: true });
 });
 
 /** What an exchange lists: on the first dex, on xyz, and a dex whose name no ledger can hold. */

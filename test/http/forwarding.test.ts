@@ -273,6 +273,20 @@ test('whether the exchange was asked is not concluded from the field of a refusa
   }
 });
 
+test('the refusal of another perpinfo keeps its code and its field', async (t) => {
+  const { follower, ask, post, ports } = await openFollowed(t, FORWARD);
+  const reason = 'type: got "l2Book", expected meta';
+  const named = { reason, field: 'type', code: 'unknown_type' } as const;
+  follower.answerForwarded = async () => ({ outcome: 'refused', ...named, isSent: true });
+  const expected = ['unknown_type', 'type', `the exchange refused it: ${reason}`];
+  for (const port of [ports.lane, ports.node]) {
+    const { status, body } = await ask(FILLS, {}, port);
+    const { error, field, message } = JSON.parse(body);
+    assert.deepEqual([status, error, field, message], [422, ...expected]);
+  }
+  assert.match(JSON.stringify(await post(FILLS)), /^"unknown_type: the exchange refused it: type: got/);
+});
+
 test('questions in flight have been charged, so that they fit into the budget together', async (t) => {
   const { follower, ask } = await openFollowed(t, {
     ...FORWARD,

@@ -64,7 +64,7 @@ function readOutcome(outcome: ForwardOutcome): ForwardAnswer | RequestError {
     return new RequestError('not_ready', reason, undefined, retryAfterSeconds);
   }
   const { reason, field } = outcome;
-  const code = field === 'dex' ? 'unknown_dex' : 'invalid_field';
+  const code = outcome.code ?? (field === 'dex' ? 'unknown_dex' : 'invalid_field');
   const message = wasAsked(outcome) ? `the exchange refused it: ${reason}` : reason;
   return new RequestError(code, message, field);
 }

@@ -15,6 +15,7 @@
 import { isJsonObject, type JsonObject } from '../../events/fields.ts';
 import { parseAddress } from '../../exact/address.ts';
 import type { QuestionBody } from '../../info/question.ts';
+import { readErrorCode } from '../../info/request-error.ts';
 import type {
   FollowAges,
   FollowedItem,
@@ -141,18 +142,20 @@ export function readItemOutcome(value: unknown): ItemOutcome {
   return readMishap(value) ?? NO_OUTCOME;
 }
 
-/**
- * Reads the outcome of a forwarded question. `bytes` is the data that was received with the
- * outcome, if any. The bytes are not checked here: the follower has checked that they are JSON.
- */
+/** The status of a refused question. */
+const REFUSED_STATUS = 422;
+
+/** `bytes` came with the outcome. They are not checked again: the follower has checked them. */
 export function readForwardOutcome(value: unknown, bytes?: Buffer): ForwardOutcome {
   if (!isJsonObject(value)) return NO_OUTCOME;
   const { outcome, rows, reason, field } = value;
+  const code = readErrorCode(value['code'], REFUSED_STATUS);
   if (outcome === 'answered' && bytes !== undefined) {
     return { outcome, bytes, rows: isAmount(rows) ? rows : undefined };
   }
   if (outcome === 'refused' && typeof reason === 'string') {
-    return { outcome, reason, ...(typeof field === 'string' ? { field } : {}), ...readSent(value) };
+    const named = { ...(typeof field === 'string' && { field }), ...(code && { code }) };
+    return { outcome, reason, ...named, ...readSent(value) };
   }
   return readMishap(value) ?? NO_OUTCOME;
 }

@@ -5,6 +5,7 @@
  */
 
 import type { QuestionBody } from '../../info/question.ts';
+import type { RequestErrorCode } from '../../info/request-error.ts';
 
 /**
  * An item that the follower can read: an account, or a list of delegations. Addresses are in lower
@@ -64,7 +65,9 @@ interface ForwardRefused {
   readonly reason: string;
   /** The field with the wrong value, if it is known. */
   readonly field?: string | undefined;
-  /** True if the question was sent: then the exchange has refused it. */
+  /** The code of a refusal of another perpinfo. */
+  readonly code?: RequestErrorCode | undefined;
+  /** The question was sent: the exchange has refused it. */
   readonly isSent?: true;
 }
 

@@ -5,8 +5,8 @@
 
 import { UpstreamSecrets } from './answers/upstream-secrets.ts';
 
-/** The maximum length of an upstream's text in our logs and errors. */
-const SHOWN_LENGTH_MAX = 200;
+/** Maximum length of an upstream's text in our logs and errors. */
+export const SHOWN_LENGTH_MAX = 200;
 /**
  * The maximum length of a text that is searched for secrets. It is longer than SHOWN_LENGTH_MAX,
  * because a mask is shorter than the secret that it hides.

@@ -1,5 +1,7 @@
 /** The errors of questions to the upstream. */
 
+import type { RequestErrorCode } from '../../info/request-error.ts';
+
 export type UpstreamErrorKind =
   /** There was no connection, or the upstream closed it before the response was complete. */
   | 'network'
@@ -22,10 +24,18 @@ export type UpstreamErrorKind =
   /** The question was not sent, because the follower stops. */
   | 'closed';
 
+/** A refusal of an upstream that is perpinfo itself, without secrets. */
+export interface OwnRefusal {
+  readonly code: RequestErrorCode;
+  readonly message: string;
+  readonly field?: string;
+}
+
 interface UpstreamErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
-  /** The default depends on the kind of the error. */
+  readonly refusal?: OwnRefusal | undefined;
+  /** The default depends on the kind. */
   readonly isSent?: boolean;
 }
 
@@ -37,6 +47,8 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The status of the response; undefined if there was no response. */
   readonly status: number | undefined;
+  /** The parts of a refusal in our own form; undefined if the response has another form. */
+  readonly refusal: OwnRefusal | undefined;
   /**
    * True if the question was sent to the upstream, or may have been sent: then the upstream has
    * probably charged for it.
@@ -49,6 +61,7 @@ export class UpstreamError extends Error {
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
     this.status = options.status;
+    this.refusal = options.refusal;
     this.isSent = options.isSent ?? !UNSENT_KINDS.includes(kind);
   }
 }

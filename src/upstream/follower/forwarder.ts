@@ -89,11 +89,18 @@ export class Forwarder {
       return answered(answer);
     } catch (error) {
       if (error instanceof UpstreamError && error.status === REFUSED_STATUS) {
-        return { outcome: 'refused', reason: error.message, isSent: true };
+        return refused(error);
       }
       return outcomeOfFailure(error as Error);
     }
   }
+}
+
+/** A refusal in our own form keeps its code and its field. */
+function refused({ message: reason, refusal }: UpstreamError): ForwardOutcome {
+  if (refusal === undefined) return { outcome: 'refused', reason, isSent: true };
+  const { message, ...named } = refusal;
+  return { outcome: 'refused', reason: message, ...named, isSent: true };
 }
 
 function answered({ bytes, rows }: RawAnswer): ForwardOutcome {

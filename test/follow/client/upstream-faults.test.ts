@@ -93,6 +93,20 @@ test('the text of a refusal is shown on one line, shortened, without the key', a
   assert.match(message, /^status 403: no access for \/\*\*\*\/info x{50,200}$/);
 });
 
+test('the message and the field of a refusal in our own form hide the key as well', async (t) => {
+  const refusal = {
+    error: 'invalid_field',
+    message: 'user: of secret-key-123',
+    field: 'secretKey',
+  };
+  const { upstream } = await openFixture(t, json(refusal, 422), {
+    path: '/secretKey/secret-key-123',
+  });
+  const failure = await failureOf(upstream.ask(ACCOUNT, ASKED));
+  assert.deepEqual(failure.refusal, { code: 'invalid_field', message: 'user: of ***' });
+  assert.doesNotMatch(failure.message, /secret/);
+});
+
 test('the value of the header is hidden too, with its scheme and without', async (t) => {
   const header = 'Bearer header-secret-456';
   const text = 'no such key: header-secret-456, got Bearer header-secret-456';

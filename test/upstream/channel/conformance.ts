@@ -191,6 +191,13 @@ export function describePort(name: string, connect: ConnectPort): void {
   const MISHAPS: readonly ForwardOutcome[] = [
     { outcome: 'refused', reason: 'status 422: what?', isSent: true },
     { outcome: 'refused', reason: 'coin: what?', field: 'coin', isSent: true },
+    {
+      outcome: 'refused',
+      reason: 'type: what?',
+      field: 'type',
+      code: 'unknown_type',
+      isSent: true,
+    },
     { outcome: 'refused', reason: 'an unknown type' },
     { outcome: 'refused', reason: 'coin: got "NOPE"', field: 'coin' },
     { outcome: 'failed', reason: 'status 500: null', isSent: true },

@@ -8,6 +8,7 @@ import type { UpstreamAddress } from '../upstream-address.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../upstream-error.ts';
 import type { HttpResponse } from '../upstream-http.ts';
 import { JsonScan } from './json-scan.ts';
+import { readOwnRefusal } from './own-refusal.ts';
 import { NestingError, parseUpstreamJson } from './upstream-json.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -141,7 +142,8 @@ function refuseStatus(response: HttpResponse, address: UpstreamAddress): Upstrea
   const text = address.show(response.body.toString());
   const message = text === '' ? `status ${status}` : `status ${status}: ${text}`;
   const retryAfterMs = status === 429 ? readRetryAfter(response) : undefined;
-  return new UpstreamError(kindOf(status), message, { retryAfterMs, status });
+  const refusal = readOwnRefusal(response, address);
+  return new UpstreamError(kindOf(status), message, { retryAfterMs, status, refusal });
 }
 
 function kindOf(status: number): UpstreamErrorKind {
