@@ -169,6 +169,49 @@ function unheld(moment: 'atHeight' | 'atTime', got: number): NaiveRefused {
   return new NaiveRefused('unknown_height', message);
 }
 
+/** What was not ready then is not known of the past either, and is refused for good. */
+function expectedAt(
+  answer: string,
+  moment: 'atHeight' | 'atTime',
+  got: number,
+): string | NaiveRefused {
+  if (JSON.parse(answer)?.error !== 'not_ready') return answer;
+  return new NaiveRefused('unknown_height', `${moment}: got ${got}, ${EXPECTED_MOMENT}`);
+}
+
+const EXPECTED_MOMENT = 'expected a moment at which the ledger had the answer: this ledger ';
+const UNKNOWN_NOW = / does not hold (.*?): it is partial, and no event has named it$/;
+
+/** Among many accounts, too, the reason of one that was unknown then is that of the past. */
+function assertMoment(
+  answer: string,
+  expected: string | NaiveRefused,
+  height: number,
+  note: string,
+): void {
+  const failed = typeof expected === 'string' ? JSON.parse(expected)?.failed_wallets : undefined;
+  if (failed === undefined) {
+    assertAnswer(answer, expected, note);
+    return;
+  }
+  const given = JSON.parse(answer);
+  for (const [index, [, reason]] of failed.entries()) {
+    const what = UNKNOWN_NOW.exec(reason)?.[1];
+    if (what === undefined) continue;
+    const reasonThen = given.failed_wallets[index][1];
+    assert.match(reasonThen, /^at(Height|Time): got \d+, /, note);
+    const [, since] = /from height (\d+) on, time \d+$/.exec(reasonThen) ?? [];
+    const known =
+      since === undefined
+        ? `did not know ${what} at height ${height}`
+        : `knows ${what} from height `;
+    assert.ok(reasonThen.includes(`${EXPECTED_MOMENT}${known}`), `${note}: ${reasonThen}`);
+    assert.ok(since === undefined || Number(since) > height, note);
+    given.failed_wallets[index][1] = reason;
+  }
+  assert.equal(JSON.stringify(given), expected, note);
+}
+
 function drawTime(random: Random, past: NaivePast): number {
   const time = past.timeOf(1 + random.below(past.head));
   const offset = random.pick([0, 0, 1, -1, MINUTE_MS, 1_000, -MINUTE_MS]);
@@ -207,12 +250,14 @@ function compareMoments(random: Random, history: HistoryView, past: NaivePast, w
     const time = past.timeOf(height) + random.below(Math.min(next - past.timeOf(height), 1e6));
     const isLast = next > past.timeOf(height) && height <= past.head;
     const note = `${JSON.stringify(body)} at ${time}, height ${height}`;
-    const expected = past.holds(height) ? answer : unheld('atHeight', height);
-    assertAnswer(answerOf(history, { ...body, atHeight: height }), expected, note);
+    const expected = past.holds(height)
+      ? expectedAt(answer, 'atHeight', height)
+      : unheld('atHeight', height);
+    assertMoment(answerOf(history, { ...body, atHeight: height }), expected, height, note);
     if (!isLast) continue;
     const isKnown = past.heightAt(time) === height;
-    const expectedThen = isKnown ? answer : unheld('atTime', time);
-    assertAnswer(answerOf(history, { ...body, atTime: time }), expectedThen, note);
+    const expectedThen = isKnown ? expectedAt(answer, 'atTime', time) : unheld('atTime', time);
+    assertMoment(answerOf(history, { ...body, atTime: time }), expectedThen, height, note);
   }
   return witness.count;
 }
