@@ -6,7 +6,7 @@
 import { UpstreamSecrets } from './answers/upstream-secrets.ts';
 
 /** Maximum length of an upstream's text in our logs and errors. */
-export const SHOWN_LENGTH_MAX = 200;
+export const UPSTREAM_TEXT_LENGTH_MAX = 200;
 /**
  * The maximum length of a text that is searched for secrets. It is longer than SHOWN_LENGTH_MAX,
  * because a mask is shorter than the secret that it hides.
@@ -70,7 +70,7 @@ function decode(part: string): string {
 /** Returns the first characters of a text, on one line. */
 function cut(text: string): string {
   return text
-    .slice(0, SHOWN_LENGTH_MAX)
+    .slice(0, UPSTREAM_TEXT_LENGTH_MAX)
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim();
 }

@@ -2,7 +2,7 @@
 
 import { isJsonObject } from '../../../events/fields.ts';
 import { readErrorCode } from '../../../info/request-error.ts';
-import { SHOWN_LENGTH_MAX, type UpstreamAddress } from '../upstream-address.ts';
+import { UPSTREAM_TEXT_LENGTH_MAX, type UpstreamAddress } from '../upstream-address.ts';
 import type { OwnRefusal } from '../upstream-error.ts';
 import type { HttpResponse } from '../upstream-http.ts';
 
@@ -38,6 +38,6 @@ function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefine
 /** Ends at a word, if the message is too long. */
 function showMessage(message: string, address: UpstreamAddress): string {
   const shown = address.show(message);
-  const isCut = shown.length < message.length && message.length > SHOWN_LENGTH_MAX;
+  const isCut = shown.length < message.length && message.length > UPSTREAM_TEXT_LENGTH_MAX;
   return isCut ? shown.replace(/\s*\S*$/, ' ...') : shown;
 }
