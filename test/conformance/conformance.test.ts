@@ -333,6 +333,30 @@ for (const { name, port } of httpTransports(transports)) {
   });
 }
 
+/** Requests of which the client does not send all, and in which it ends its side. */
+function cutRequests(): readonly Buffer[] {
+  const request = formatQuestion(transports.key);
+  const chunked = formatQuestion(transports.key, {
+    body: '99\r\n{',
+    headers: { 'Transfer-Encoding': 'chunked', 'Content-Length': undefined },
+  });
+  return [request.subarray(0, 60), request.subarray(0, request.length - 1), chunked];
+}
+
+test('a client that ends its side within a request is told so, on both lanes alike', async () => {
+  const message =
+    'request: got the end of the connection within a request, expected all headers and a body as long as announced';
+  for (const { name, port } of httpTransports(transports)) {
+    for (const cut of cutRequests()) {
+      const client = await connect(port);
+      client.socket.end(cut);
+      const { status, body } = await client.response();
+      assert.deepEqual([status, JSON.parse(body).message], [400, message], `${name}: ${cut}`);
+      await client.closed;
+    }
+  }
+});
+
 /** How many connections have left the fast lane so far. */
 async function countExits(): Promise<number> {
   const samples = [...readSamples(await transports.lane.registry.metrics())];

@@ -57,6 +57,13 @@ function unknownEncoding(row: Row): Row {
   return { ...row, expected: { status: 415, error: 'unsupported_media_type', closes: 'later' } };
 }
 
+/** The message blames the size of the chunk. */
+function chunkSizeRow(chunk: string): Row {
+  const message =
+    'body: got a chunk without a valid size, expected its number of bytes in hexadecimal digits';
+  return { ...chunkRow(chunk), expected: { ...MALFORMED, field: 'body', message } };
+}
+
 const LENGTH = `Content-Length: ${length}\r\n`;
 const TRANSFER = 'Transfer-Encoding: chunked\r\n';
 const hex = length.toString(16);
@@ -136,16 +143,16 @@ const REFUSED: Readonly<Record<string, Row>> = {
   'a length of 2^64 and what the body has': lengthRow(
     `Content-Length: ${2n ** 64n + BigInt(length)}\r\n`,
   ),
-  'a chunk whose size is no number': chunkRow(`zz\r\n${QUESTION}\r\n`),
-  'a chunk of negative size': chunkRow(`-${hex}\r\n${QUESTION}\r\n`),
-  'a chunk size with 0x': chunkRow(`0x${hex}\r\n${QUESTION}\r\n`),
-  'a chunk size with a plus': chunkRow(`+${hex}\r\n${QUESTION}\r\n`),
+  'a chunk whose size is no number': chunkSizeRow(`zz\r\n${QUESTION}\r\n`),
+  'a chunk of negative size': chunkSizeRow(`-${hex}\r\n${QUESTION}\r\n`),
+  'a chunk size with 0x': chunkSizeRow(`0x${hex}\r\n${QUESTION}\r\n`),
+  'a chunk size with a plus': chunkSizeRow(`+${hex}\r\n${QUESTION}\r\n`),
   'a chunk size after a space': chunkRow(` ${hex}\r\n${QUESTION}\r\n`),
   'a chunk size before a space': chunkRow(`${hex} \r\n${QUESTION}\r\n`),
   'a chunk size before a bare LF': chunkRow(`${hex}\n${QUESTION}\r\n`),
   'a chunk size before a bare CR': chunkRow(`${hex}\r${QUESTION}\r\n`),
-  'a chunk of more than 2^64 bytes': chunkRow(`1000000000000000${hex}\r\n${QUESTION}\r\n`),
-  'a chunk without a size': chunkRow(`\r\n${QUESTION}\r\n`),
+  'a chunk of more than 2^64 bytes': chunkSizeRow(`1000000000000000${hex}\r\n${QUESTION}\r\n`),
+  'a chunk without a size': chunkSizeRow(`\r\n${QUESTION}\r\n`),
   'a chunk that is longer than it says': chunkRow(`5\r\n${QUESTION}\r\n`),
   'a chunk that ends in a bare LF': chunkRow(`${hex}\r\n${QUESTION}\n`),
   'a chunk that ends in anything': chunkRow(`${hex}\r\n${QUESTION}xx`),

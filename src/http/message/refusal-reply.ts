@@ -9,10 +9,12 @@ export const MALFORMED_REQUEST = new RequestError(
   'request: expected a well-formed HTTP/1.1 request',
 );
 
-/**
- * Returns true if the reason for a refusal is our own limit or failure, and not a minimum height
- * that the client asked for.
- */
+export const CUT_REQUEST = new RequestError(
+  'malformed_request',
+  'request: got the end of the connection within a request, expected all headers and a body as long as announced',
+);
+
+/** Whether the reason is our own limit or failure, and not a minimum height that the client asked for. */
 export function isOurs({ status, field }: RequestError): boolean {
   return (status === 429 || status >= 500) && field !== MIN_HEIGHT_HEADER;
 }

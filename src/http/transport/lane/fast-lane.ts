@@ -16,7 +16,7 @@
 import type { RequestError } from '../../../info/request-error.ts';
 import type { Answers } from '../../answering/answers.ts';
 import type { LaneCounters, LaneExit } from '../../answering/counters.ts';
-import { MALFORMED_REQUEST, replyToBadBytes } from '../../message/refusal-reply.ts';
+import { CUT_REQUEST, replyToBadBytes } from '../../message/refusal-reply.ts';
 import type { Reply } from '../../message/reply.ts';
 import { ReplyText } from '../../message/reply-text.ts';
 import type { HttpSettings } from '../../settings.ts';
@@ -162,7 +162,7 @@ export class FastLane implements LaneReader {
 
   #finishEnd(connection: LaneConnection): void {
     const { client, keptLength, skipLength } = connection;
-    if (keptLength > 0) this.#refuseRest(connection, MALFORMED_REQUEST);
+    if (keptLength > 0) this.#refuseRest(connection, CUT_REQUEST);
     else if (skipLength > 0) client.endSoon();
     else client.socket.end();
   }

@@ -4,7 +4,7 @@
  */
 
 import { RequestError } from '../../../info/request-error.ts';
-import { MALFORMED_REQUEST } from '../../message/refusal-reply.ts';
+import { CUT_REQUEST, MALFORMED_REQUEST } from '../../message/refusal-reply.ts';
 import type { HttpSettings } from '../../settings.ts';
 import { refuseLateness } from '../connections/timeouts.ts';
 
@@ -51,6 +51,11 @@ const SYNTAX_FAULTS: Readonly<Record<string, RequestError>> = {
     'Transfer-Encoding',
     'got a value that does not end with chunked, expected chunked alone',
   ),
+  HPE_INVALID_CHUNK_SIZE: malformed(
+    'body',
+    'got a chunk without a valid size, expected its number of bytes in hexadecimal digits',
+  ),
+  HPE_INVALID_EOF_STATE: CUT_REQUEST,
   HPE_INVALID_VERSION: malformed(
     'version',
     'got an unknown version, expected HTTP/1.1 or HTTP/1.0',
