@@ -284,7 +284,10 @@ test('the refusal of another perpinfo keeps its code and its field', async (t) =
     const { error, field, message } = JSON.parse(body);
     assert.deepEqual([status, error, field, message], [422, ...expected]);
   }
-  assert.match(JSON.stringify(await post(FILLS)), /^"unknown_type: the exchange refused it: type: got/);
+  assert.match(
+    JSON.stringify(await post(FILLS)),
+    /^"unknown_type: the exchange refused it: type: got/,
+  );
 });
 
 test('questions in flight have been charged, so that they fit into the budget together', async (t) => {
