@@ -8,8 +8,8 @@ import { UpstreamSecrets } from './answers/upstream-secrets.ts';
 /** Maximum length of an upstream's text in our logs and errors. */
 export const UPSTREAM_TEXT_LENGTH_MAX = 200;
 /**
- * The maximum length of a text that is searched for secrets. It is longer than UPSTREAM_TEXT_LENGTH_MAX,
- * because a mask is shorter than the secret that it hides.
+ * The maximum length of a text that is searched for secrets. It is longer than
+ * UPSTREAM_TEXT_LENGTH_MAX, because a mask is shorter than the secret that it hides.
  */
 const READ_LENGTH_MAX = 8_192;
 
