@@ -1,4 +1,4 @@
-/** `outcomeMeta`: the outcome markets; there are none. */
+/** `outcomeMeta`: the outcome markets. Our own answer always has empty lists. */
 
 import type { StateQuestionType } from '../question-type.ts';
 import { anything, emptyList, listOf, object, openObject } from '../schema.ts';

@@ -282,8 +282,8 @@ function setLiquidation(
   return true;
 }
 
-// These functions compute the same quotients by the exact formulas. They return false if the result
-// is beyond the safe integers.
+// These functions compute the return and the liquidation price by the exact formulas. They return
+// false if the result is beyond the safe integers.
 
 function computeLongReturn(position: QuickPosition): boolean {
   const ratio = returnOnEquity(position);

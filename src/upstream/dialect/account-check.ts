@@ -173,8 +173,8 @@ function compareReturn(position: PositionFigures, reported: ReportedPosition): C
 /** A millionth of a dollar: the precision with which the collateral is stored. */
 const COLLATERAL_STEP = 1e-6;
 /**
- * The rounding error relative to the mark price, if a small price is the difference of two large
- * doubles.
+ * The difference between two liquidation prices that is tolerated, relative to the mark price.
+ * Doubles lose digits where a small price is the difference of two large numbers.
  */
 const CANCELLATION = 1e-12;
 

@@ -1,6 +1,6 @@
 /**
- * The only writer of the data that the service sends. Feeds call this class; nothing else writes
- * live values.
+ * The only class that stores the data that the service sends. Feeds call this class; nothing else
+ * writes live values.
  */
 
 import type { Answer, Health, Question } from '../figures/answers.ts';

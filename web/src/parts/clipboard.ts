@@ -1,8 +1,8 @@
 /** Puts texts on the clipboard. */
 
 /**
- * Copies a text. The clipboard API needs a secure origin; otherwise a selected text is copied,
- * which works everywhere.
+ * Copies a text. The clipboard API needs a secure origin. Without a secure origin, the text is put
+ * into a temporary field, selected, and copied from there.
  */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);

@@ -7,7 +7,7 @@ const INFLATED_BYTES_MAX = 8 << 20;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const GROUP_LENGTH = 4;
 
-/** The reason why a text cannot be inflated. `found` describes the wrong content. */
+/** The reason why a text cannot be read as compressed JSON. `found` describes the wrong content. */
 export class InflateError extends Error {
   readonly found: string;
   readonly expected: string;
