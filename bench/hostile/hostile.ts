@@ -4,6 +4,7 @@
  *
  *   npm run bench:hostile                  ten minutes of attack, and three without
  *   npm run bench:hostile -- --quick       a trial run of half a minute
+ *   npm run bench:hostile -- --seconds 120 for another time of attack in each part
  *
  * In one part the hostile key asks a service with an archive for the past of accounts with 15,000
  * fills, and may give up before the answers arrive. Blocks are appended meanwhile. In the other
@@ -239,14 +240,18 @@ function judgeBudget({ name }: Part, alone: readonly number[], left: readonly nu
   ];
 }
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, seconds: { type: 'string' } },
+});
+const scale = values.quick ? QUICK : FULL;
+const besideSeconds = Number(values.seconds ?? scale.besideSeconds);
 await runBench(async () => {
   const goals: Goal[] = [];
   for (const open of [openPast, openFollower]) {
     const measured = await withBench(async (bench) => {
       const part = await open(bench);
       announce(part.name);
-      return measure(part, values.quick ? QUICK : FULL);
+      return measure(part, { ...scale, besideSeconds });
     });
     goals.push(...measured);
   }
